@@ -1,0 +1,72 @@
+//! What an expression of a kernel evaluates to.
+
+use crate::builtin::Builtin;
+use crate::host::{FunctionRef, ObjectRef, TupleClass};
+use std::sync::Arc;
+use tegula_ir::{Pointer, Scalar};
+
+/// The value of an expression at compile time.
+///
+/// Only [`Value::Tensor`] exists at run time. Constants keep Python's arithmetic as long as they are constants.
+#[derive(Clone, Debug)]
+pub enum Value {
+    None,
+    Bool(bool),
+    Int(i128),
+    Float(f64),
+    Str(Arc<str>),
+    /// A scalar type, such as `tl.float32`.
+    Type(Scalar),
+    /// A pointer type.
+    PointerType(Pointer),
+    /// A scalar or a block computed at run time.
+    Tensor(tegula_ir::Value),
+    /// A tuple or list; with the class if it is a named one.
+    Tuple(Arc<[Value]>, Option<TupleClass>),
+    /// `start:stop:step` in a subscript.
+    Slice(Box<[Value; 3]>),
+    Ellipsis,
+    /// A function of the language.
+    Builtin(&'static Builtin),
+    /// A `@triton.jit` function.
+    Function(FunctionRef),
+    /// A method, bound to the value it was looked up on: `x.to`, `x.sum`.
+    Method(Box<Value>, &'static Builtin),
+    /// A function evaluated by the host at compile time.
+    ConstexprFunction(ObjectRef),
+    /// A module or other object of the host, used for its attributes.
+    Module(ObjectRef),
+    TupleClass(TupleClass),
+    /// A plain Python function: calling it is an error that says so.
+    PlainFunction(Arc<str>),
+    /// Values of the front end's own making, which have a structure of their own (block pointers, tensor descriptors, ranges).
+    Record(Arc<Record>),
+    /// Anything else of the host; the text names its type, for messages.
+    Other(ObjectRef, Arc<str>),
+}
+
+/// A structured value: its fields may hold tensors, so it can be carried by loops and branches like a tuple.
+#[derive(Clone, Debug)]
+pub struct Record {
+    pub kind: RecordKind,
+    pub fields: Vec<(&'static str, Value)>,
+}
+
+/// The kinds of [`Record`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecordKind {
+    /// `range`, `tl.range` or `tl.static_range` with its arguments, as evaluated.
+    Range,
+    StaticRange,
+    /// Made by `tl.make_block_ptr`.
+    BlockPointer,
+    /// Made by `tl.make_tensor_descriptor`, or an argument of the kernel.
+    TensorDescriptor,
+}
+
+impl Value {
+    /// Whether this is a number, a truth value, a string or `None`, known at compile time.
+    pub fn is_constant(&self) -> bool {
+        matches!(self, Value::None | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_))
+    }
+}
