@@ -57,6 +57,8 @@ pub enum HostValue {
     Constexpr(Box<HostValue>),
     /// A function of `tl` (or of `tl.math`, `libdevice`, ...), by its entry in the table of built-ins.
     Builtin(&'static Builtin),
+    /// `triton.language` or a module below it, by its path: `""`, `"math"`, `"extra.libdevice"`.
+    Language(&'static str),
     /// A `@triton.jit` function.
     Function(FunctionRef),
     /// A `@triton.constexpr_function`, or a plain function that is known to be evaluated at compile time (`triton.cdiv`).

@@ -7,6 +7,7 @@
 pub mod builtin;
 pub mod host;
 pub mod lower;
+pub mod prelude;
 pub mod value;
 
 pub use host::{FunctionRef, FunctionSource, Host, HostValue, ObjectRef, ParamSource};

@@ -1,7 +1,7 @@
 //! What an expression of a kernel evaluates to.
 
 use crate::builtin::Builtin;
-use crate::host::{FunctionRef, ObjectRef, TupleClass};
+use crate::host::{FunctionRef, HostValue, ObjectRef, TupleClass};
 use std::sync::Arc;
 use tegula_ir::{Pointer, Scalar};
 
@@ -30,8 +30,12 @@ pub enum Value {
     Builtin(&'static Builtin),
     /// A `@triton.jit` function.
     Function(FunctionRef),
-    /// A method, bound to the value it was looked up on: `x.to`, `x.sum`.
-    Method(Box<Value>, &'static Builtin),
+    /// A method, bound to the value it was looked up on (`x.to`, `x.sum`): the receiver, and the callable that takes it first.
+    Method(Box<(Value, Value)>),
+    /// `triton.language` or a module below it, by its path: `""`, `"math"`.
+    Language(&'static str),
+    /// A function of Python that the front end knows: `len`, `isinstance`.
+    Python(crate::lower::PythonFunction),
     /// A function evaluated by the host at compile time.
     ConstexprFunction(ObjectRef),
     /// A module or other object of the host, used for its attributes.
@@ -68,5 +72,32 @@ impl Value {
     /// Whether this is a number, a truth value, a string or `None`, known at compile time.
     pub fn is_constant(&self) -> bool {
         matches!(self, Value::None | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_))
+    }
+}
+
+/// What a value of the host is in a kernel.
+impl From<HostValue> for Value {
+    fn from(value: HostValue) -> Value {
+        match value {
+            HostValue::None => Value::None,
+            HostValue::Bool(value) => Value::Bool(value),
+            HostValue::Int(value) => Value::Int(value),
+            HostValue::Float(value) => Value::Float(value),
+            HostValue::Str(value) => Value::Str(value.into()),
+            HostValue::Type(scalar) => Value::Type(scalar),
+            HostValue::PointerType(pointer) => Value::PointerType(pointer),
+            HostValue::Tuple(items, class) => {
+                Value::Tuple(items.into_iter().map(Value::from).collect(), class)
+            }
+            HostValue::Constexpr(value) => Value::from(*value),
+            HostValue::Builtin(builtin) => Value::Builtin(builtin),
+            HostValue::Language(module) => Value::Language(module),
+            HostValue::Function(function) => Value::Function(function),
+            HostValue::ConstexprFunction(object) => Value::ConstexprFunction(object),
+            HostValue::Module(object) => Value::Module(object),
+            HostValue::TupleClass(class) => Value::TupleClass(class),
+            HostValue::PlainFunction { name } => Value::PlainFunction(name.into()),
+            HostValue::Other(object, class) => Value::Other(object, class.into()),
+        }
     }
 }

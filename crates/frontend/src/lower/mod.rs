@@ -1,8 +1,20 @@
 //! Symbolic evaluation of a kernel's syntax tree.
 
+mod describe;
+mod parameters;
+mod python;
+
+pub use describe::{float_text, type_text};
+pub use parameters::{MAX_BLOCK_ELEMENTS, float_type, integer_type};
+pub use python::PythonFunction;
+
+use crate::builtin::Builtin;
 use crate::host::{FunctionRef, Host, HostValue, TupleClass};
 use crate::value::Value;
-use tegula_ir::{Builder, Diagnostic, Function, SourceMap, Span, Type};
+use tegula_ir::{Builder, Diagnostic, Function, RegionId, SourceMap, Span, Type};
+
+/// What evaluation gives, or the reason why it cannot.
+pub type Result<T> = std::result::Result<T, Box<Diagnostic>>;
 
 /// What to compile: a kernel, and what is known of its arguments.
 #[derive(Clone, Debug)]
@@ -36,6 +48,8 @@ pub struct Lowering<'h, 'f> {
     pub builder: Builder<'f>,
     /// Where the expression being evaluated stands.
     pub span: Span,
+    /// The built-in being lowered.
+    builtin: Option<&'static Builtin>,
 }
 
 impl Lowering<'_, '_> {
@@ -49,18 +63,48 @@ impl Lowering<'_, '_> {
         self.builder.ty(value)
     }
 
-    /// Calls any callable value: a built-in, a jitted function (of the user or of the prelude), a method.
+    /// The name of the built-in being lowered, for messages.
+    pub fn builtin_name(&self) -> Option<&'static str> {
+        self.builtin.map(|builtin| builtin.name)
+    }
+
+    /// Calls any callable value: a built-in, a jitted function (of the user or of the prelude), a method, a type, a named-tuple class.
+    ///
+    /// # Errors
+    /// If the value is not callable, the arguments do not fit its parameters, or its body is at fault.
     pub fn call(
         &mut self,
         _callee: &Value,
         _positional: &[Value],
         _keywords: &[(String, Value)],
-    ) -> Result<Value, Box<Diagnostic>> {
+    ) -> Result<Value> {
         Err(self.error("not callable"))
+    }
+
+    /// Lowers a call of `callee` into a region of its own with arguments of the given types (scalars, for `Reduce`, `Scan` and
+    /// `MapElementwise`). `finish` turns the result of the call into what the region yields, inside the region.
+    ///
+    /// # Errors
+    /// Those of the call and of `finish`.
+    pub fn region_of_call(
+        &mut self,
+        callee: &Value,
+        args: &[Type],
+        finish: impl FnOnce(&mut Self, Value) -> Result<Vec<tegula_ir::Value>>,
+    ) -> Result<RegionId> {
+        let region = self.builder.open_region(args.iter().cloned());
+        let values: Vec<Value> = self.builder.args(region).into_iter().map(Value::Tensor).collect();
+        let yields = self.call(callee, &values, &[]).and_then(|result| finish(self, result));
+        // The region is closed in either case, so that what follows an error goes to the right place.
+        let region = self.builder.close_region(yields.iter().flatten().copied());
+        yields.map(|_| region)
     }
 }
 
 /// Compiles a kernel to the intermediate representation, verified but not optimised.
-pub fn compile(_host: &dyn Host, _request: &Request) -> Result<Function, CompileError> {
+///
+/// # Errors
+/// Every independent fault of the kernel that was found.
+pub fn compile(_host: &dyn Host, _request: &Request) -> std::result::Result<Function, CompileError> {
     Err(CompileError { diagnostics: Vec::new(), sources: SourceMap::default() })
 }
