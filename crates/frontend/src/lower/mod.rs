@@ -33,6 +33,17 @@ pub enum Argument {
     Constexpr(HostValue),
     /// A tuple of arguments; each run-time leaf becomes a parameter of its own, in order.
     Tuple(Vec<Argument>, Option<TupleClass>),
+    /// A tensor descriptor made on the host. Its run-time leaves become parameters in the order of the fields.
+    Descriptor {
+        base: Box<Argument>,
+        /// Extents in elements, int32.
+        shape: Vec<Argument>,
+        /// Strides in elements, int64; the last one is 1.
+        strides: Vec<Argument>,
+        block_shape: Vec<u32>,
+        /// Whether loads of what lies outside give NaN, not 0.
+        pad_with_nan: bool,
+    },
 }
 
 /// Why a kernel was not compiled. `diagnostics` is never empty.
