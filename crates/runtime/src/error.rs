@@ -1,0 +1,54 @@
+//! Everything that can go wrong between a call and its end.
+
+use tegula_cpu::LaunchError;
+use tegula_frontend::CompileError;
+use tegula_ir::{Diagnostic, SourceMap};
+use thiserror::Error as ThisError;
+
+/// Why a kernel was not compiled, not launched, or stopped.
+///
+/// `Display` gives the message without colours; [`Error::render`] can colour it.
+#[derive(Clone, Debug, ThisError)]
+pub enum Error {
+    /// The kernel is ill-formed.
+    #[error("{}", render(&.0.diagnostics, &.0.sources, false))]
+    Compile(CompileError),
+    /// The kernel uses what the target cannot do.
+    #[error("{}", .diagnostic.render(.sources, false))]
+    Unsupported { diagnostic: Box<Diagnostic>, sources: Box<SourceMap> },
+    /// The kernel stopped: a failed `device_assert`, an access out of bounds.
+    #[error("{}", launch(.error).render(.sources, false))]
+    Launch { error: LaunchError, sources: Box<SourceMap> },
+    /// A launch option with an impossible value.
+    #[error("{0}")]
+    Option(String),
+    /// An integer argument that fits no integer type.
+    #[error("{0} fits neither int64 nor uint64")]
+    IntegerRange(i128),
+    /// A launch with too few or too many arguments.
+    #[error("the compiled kernel takes {expected} run-time arguments, but {given} were given")]
+    ArgumentCount { expected: usize, given: usize },
+}
+
+impl Error {
+    /// The message with the quoted source lines, with terminal colours if `colour`.
+    pub fn render(&self, colour: bool) -> String {
+        match self {
+            Error::Compile(error) => render(&error.diagnostics, &error.sources, colour),
+            Error::Unsupported { diagnostic, sources } => diagnostic.render(sources, colour),
+            Error::Launch { error, sources } => launch(error).render(sources, colour),
+            Error::Option(_) | Error::IntegerRange(_) | Error::ArgumentCount { .. } => self.to_string(),
+        }
+    }
+}
+
+fn render(diagnostics: &[Diagnostic], sources: &SourceMap, colour: bool) -> String {
+    let messages: Vec<String> = diagnostics.iter().map(|one| one.render(sources, colour)).collect();
+    messages.join("\n\n")
+}
+
+/// What is to be said of a launch that stopped.
+fn launch(error: &LaunchError) -> Diagnostic {
+    let [x, y, z] = error.program;
+    Diagnostic::error(error.span, &error.message).with_note(format!("in program ({x}, {y}, {z}) of the grid"))
+}

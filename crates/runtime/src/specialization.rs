@@ -1,0 +1,254 @@
+//! What the compiler is told of an argument, and what is left to the launch.
+//!
+//! The integer 1 becomes a constant, since strides of 1 make accesses contiguous; integers and addresses that are
+//! multiples of 16 say so. Everything else of a run-time argument but its type is left to the launch.
+//!
+//! ```
+//! use tegula_runtime::{Policy, Specialization, specialization};
+//! use tegula_ir::Scalar;
+//!
+//! let mut leaves = Vec::new();
+//! let n = specialization::integer(4096, Policy::default(), &mut leaves).unwrap();
+//! assert_eq!(n, Specialization::Runtime { element: Scalar::Int32.into(), divisible_by: 16 });
+//! assert_eq!(leaves, [4096]);
+//! ```
+
+use crate::error::Error;
+use tegula_frontend::host::TupleClass;
+use tegula_frontend::{Argument, HostValue};
+use tegula_ir::{Element, Pointer, Scalar, Type};
+
+/// The divisibility that matters: 16 bytes are the widest access of one thread.
+const ALIGNMENT: u32 = 16;
+
+/// What may be assumed of a parameter's arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Policy {
+    /// Whether an integer's value may be used: 1 becomes a constant (`do_not_specialize` says no, to this and to alignment).
+    pub value: bool,
+    /// Whether divisibility by 16 may be used (`do_not_specialize_on_alignment` says no).
+    pub alignment: bool,
+}
+
+impl Default for Policy {
+    fn default() -> Policy {
+        Policy { value: true, alignment: true }
+    }
+}
+
+/// What a kernel is compiled for in the place of one argument.
+///
+/// Equal specialisations mean one compiled kernel: 1, 1.0 and `true` differ.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Specialization {
+    /// A value of the launch.
+    Runtime { element: Element, divisible_by: u32 },
+    /// A value of the compilation.
+    Constexpr(Constant),
+    /// Several; with the host's number of the named-tuple class, if it is one.
+    Tuple(Vec<Specialization>, Option<u64>),
+    /// A tensor descriptor; its parts are as in [`Argument::Descriptor`].
+    Descriptor {
+        base: Box<Specialization>,
+        shape: Vec<Specialization>,
+        strides: Vec<Specialization>,
+        block_shape: Vec<u32>,
+        pad_with_nan: bool,
+    },
+}
+
+/// A value known at compile time, comparable.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Constant {
+    None,
+    Bool(bool),
+    Int(i128),
+    /// The bits of a float: -0.0 and 0.0 differ, and NaN equals itself.
+    Float(u64),
+    Str(Box<str>),
+    Type(Scalar),
+    PointerType(Pointer),
+    /// With the host's number of the named-tuple class, if it is one.
+    Tuple(Vec<Constant>, Option<u64>),
+    /// Anything else, by the host's number: functions, classes.
+    Object(u64),
+}
+
+impl Constant {
+    /// A floating-point constant.
+    pub fn float(value: f64) -> Constant {
+        Constant::Float(value.to_bits())
+    }
+
+    /// The constant as the front end wants it; `object` says what the host's numbers mean.
+    pub fn to_host_value(&self, object: &dyn Fn(u64) -> HostValue) -> HostValue {
+        match self {
+            Constant::None => HostValue::None,
+            Constant::Bool(value) => HostValue::Bool(*value),
+            Constant::Int(value) => HostValue::Int(*value),
+            Constant::Float(bits) => HostValue::Float(f64::from_bits(*bits)),
+            Constant::Str(text) => HostValue::Str(text.to_string()),
+            Constant::Type(scalar) => HostValue::Type(*scalar),
+            Constant::PointerType(pointer) => HostValue::PointerType(*pointer),
+            Constant::Tuple(items, class) => HostValue::Tuple(
+                items.iter().map(|item| item.to_host_value(object)).collect(),
+                tuple_class(*class, object),
+            ),
+            Constant::Object(number) => object(*number),
+        }
+    }
+}
+
+impl Specialization {
+    /// The specialisation as the front end wants it; `object` says what the host's numbers mean.
+    pub fn to_argument(&self, object: &dyn Fn(u64) -> HostValue) -> Argument {
+        let all = |items: &[Specialization]| items.iter().map(|item| item.to_argument(object)).collect();
+        match self {
+            Specialization::Runtime { element, divisible_by } => {
+                Argument::Runtime { ty: Type::scalar(*element), divisible_by: *divisible_by }
+            }
+            Specialization::Constexpr(constant) => Argument::Constexpr(constant.to_host_value(object)),
+            Specialization::Tuple(items, class) => Argument::Tuple(all(items), tuple_class(*class, object)),
+            Specialization::Descriptor { base, shape, strides, block_shape, pad_with_nan } => {
+                Argument::Descriptor {
+                    base: Box::new(base.to_argument(object)),
+                    shape: all(shape),
+                    strides: all(strides),
+                    block_shape: block_shape.clone(),
+                    pad_with_nan: *pad_with_nan,
+                }
+            }
+        }
+    }
+}
+
+fn tuple_class(class: Option<u64>, object: &dyn Fn(u64) -> HostValue) -> Option<TupleClass> {
+    match object(class?) {
+        HostValue::TupleClass(class) => Some(class),
+        _ => None,
+    }
+}
+
+/// Specialises an integer argument: int32 if it fits, else int64, else uint64.
+///
+/// # Errors
+/// [`Error::IntegerRange`].
+pub fn integer(value: i128, policy: Policy, leaves: &mut Vec<u64>) -> Result<Specialization, Error> {
+    if value == 1 && policy.value {
+        return Ok(Specialization::Constexpr(Constant::Int(1)));
+    }
+    let scalar = if i32::try_from(value).is_ok() {
+        Scalar::Int32
+    } else if i64::try_from(value).is_ok() {
+        Scalar::Int64
+    } else if u64::try_from(value).is_ok() {
+        Scalar::UInt64
+    } else {
+        return Err(Error::IntegerRange(value));
+    };
+    Ok(typed_integer(value, scalar, policy, leaves))
+}
+
+/// Specialises an integer argument whose type the kernel declares; the value wraps to the type.
+pub fn typed_integer(value: i128, scalar: Scalar, policy: Policy, leaves: &mut Vec<u64>) -> Specialization {
+    let value = value as u64;
+    leaves.push(extend(value, scalar));
+    let aligned = policy.value && policy.alignment && value.is_multiple_of(u64::from(ALIGNMENT));
+    Specialization::Runtime {
+        element: scalar.into(),
+        divisible_by: if aligned && scalar.bits() > 1 { ALIGNMENT } else { 1 },
+    }
+}
+
+/// The lowest bits of `value` as an integer of type `scalar`, sign- or zero-extended.
+fn extend(value: u64, scalar: Scalar) -> u64 {
+    let unused = 64 - scalar.bits();
+    if scalar.is_signed() { ((value << unused) as i64 >> unused) as u64 } else { value << unused >> unused }
+}
+
+/// Specialises a truth value.
+pub fn boolean(value: bool, leaves: &mut Vec<u64>) -> Specialization {
+    leaves.push(u64::from(value));
+    Specialization::Runtime { element: Scalar::Int1.into(), divisible_by: 1 }
+}
+
+/// Specialises a float argument, which is fp32.
+pub fn float(value: f64, leaves: &mut Vec<u64>) -> Specialization {
+    leaves.push(u64::from((value as f32).to_bits()));
+    Specialization::Runtime { element: Scalar::Float32.into(), divisible_by: 1 }
+}
+
+/// Specialises a float argument declared as fp64.
+pub fn double(value: f64, leaves: &mut Vec<u64>) -> Specialization {
+    leaves.push(value.to_bits());
+    Specialization::Runtime { element: Scalar::Float64.into(), divisible_by: 1 }
+}
+
+/// Specialises the address of an array.
+pub fn pointer(address: u64, pointer: Pointer, policy: Policy, leaves: &mut Vec<u64>) -> Specialization {
+    leaves.push(address);
+    let aligned = policy.value && policy.alignment && address.is_multiple_of(u64::from(ALIGNMENT));
+    Specialization::Runtime { element: pointer.into(), divisible_by: if aligned { ALIGNMENT } else { 1 } }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn runtime(element: impl Into<Element>, divisible_by: u32) -> Specialization {
+        Specialization::Runtime { element: element.into(), divisible_by }
+    }
+
+    #[test]
+    fn integers_take_the_first_type_that_fits() {
+        let cases = [
+            (0, runtime(Scalar::Int32, 16)),
+            (-1, runtime(Scalar::Int32, 1)),
+            (i128::from(i32::MIN), runtime(Scalar::Int32, 16)),
+            (1 << 31, runtime(Scalar::Int64, 16)),
+            (i128::from(i64::MAX), runtime(Scalar::Int64, 1)),
+            (1 << 63, runtime(Scalar::UInt64, 16)),
+            (i128::from(u64::MAX), runtime(Scalar::UInt64, 1)),
+        ];
+        for (value, expected) in cases {
+            let mut leaves = Vec::new();
+            assert_eq!(integer(value, Policy::default(), &mut leaves).unwrap(), expected, "{value}");
+            assert_eq!(leaves, [value as u64]);
+        }
+        assert!(integer(1 << 64, Policy::default(), &mut Vec::new()).is_err());
+    }
+
+    #[test]
+    fn one_is_a_constant_unless_told_otherwise() {
+        let mut leaves = Vec::new();
+        let constant = Specialization::Constexpr(Constant::Int(1));
+        assert_eq!(integer(1, Policy::default(), &mut leaves).unwrap(), constant);
+        assert!(leaves.is_empty());
+        let never = Policy { value: false, alignment: true };
+        assert_eq!(integer(1, never, &mut leaves).unwrap(), runtime(Scalar::Int32, 1));
+        assert_eq!(integer(16, never, &mut leaves).unwrap(), runtime(Scalar::Int32, 1));
+        let unaligned = Policy { value: true, alignment: false };
+        assert_eq!(integer(1, unaligned, &mut leaves).unwrap(), constant);
+        assert_eq!(integer(16, unaligned, &mut leaves).unwrap(), runtime(Scalar::Int32, 1));
+        assert_eq!(leaves, [1, 16, 16]);
+    }
+
+    #[test]
+    fn declared_types_wrap() {
+        let mut leaves = Vec::new();
+        typed_integer(200, Scalar::Int8, Policy::default(), &mut leaves);
+        typed_integer(-1, Scalar::UInt16, Policy::default(), &mut leaves);
+        assert_eq!(leaves, [(-56i64) as u64, 0xffff]);
+    }
+
+    #[test]
+    fn addresses_and_floats() {
+        let mut leaves = Vec::new();
+        let to = Pointer::to(Scalar::Float16);
+        assert_eq!(pointer(4096, to, Policy::default(), &mut leaves), runtime(to, 16));
+        assert_eq!(pointer(4098, to, Policy::default(), &mut leaves), runtime(to, 1));
+        assert_eq!(float(1.0, &mut leaves), runtime(Scalar::Float32, 1));
+        assert_eq!(double(1.0, &mut leaves), runtime(Scalar::Float64, 1));
+        assert_eq!(leaves, [4096, 4098, 0x3f80_0000, 0x3ff0_0000_0000_0000]);
+    }
+}
