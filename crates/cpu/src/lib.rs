@@ -25,6 +25,8 @@ pub struct ArrayRange {
     pub name: String,
     pub address: usize,
     pub bytes: usize,
+    /// Whether the kernel may write to it; a write elsewhere is refused like one out of bounds.
+    pub writable: bool,
 }
 
 /// Why a launch stopped.
