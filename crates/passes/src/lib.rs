@@ -1,9 +1,5 @@
 //! Target-independent passes and analyses.
 
-mod parameter_access;
-
-pub use parameter_access::{ParameterAccess, parameter_access};
-
 use tegula_ir::Function;
 
 /// Runs the passes that every target wants: folding, common subexpressions, dead code, loop invariants.
