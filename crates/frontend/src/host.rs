@@ -4,6 +4,7 @@
 //! reads source files alone.
 
 use crate::builtin::Builtin;
+use crate::lower::{PythonFunction, Syntax};
 use std::sync::Arc;
 use tegula_ir::{Scalar, SourceFile};
 
@@ -29,6 +30,8 @@ pub struct FunctionSource {
     pub noinline: bool,
     /// The parameters, in order.
     pub params: Vec<ParamSource>,
+    /// The syntax tree, made when it is first wanted: hosts keep a `FunctionSource` as long as the function.
+    pub syntax: Syntax,
 }
 
 /// A parameter as the host sees it. Whether it is a `constexpr` is read from the annotation in the text.
@@ -59,6 +62,8 @@ pub enum HostValue {
     Builtin(&'static Builtin),
     /// `triton.language` or a module below it, by its path: `""`, `"math"`, `"extra.libdevice"`.
     Language(&'static str),
+    /// A class of the language, or a function of Python's `builtins`, that the front end knows: `tl.constexpr`, `len`.
+    Python(PythonFunction),
     /// A `@triton.jit` function.
     Function(FunctionRef),
     /// A `@triton.constexpr_function`, or a plain function that is known to be evaluated at compile time (`triton.cdiv`).

@@ -2,6 +2,7 @@
 
 use crate::builtin::Builtin;
 use crate::host::{FunctionRef, HostValue, ObjectRef, TupleClass};
+use crate::lower::PythonFunction;
 use std::sync::Arc;
 use tegula_ir::{Pointer, Scalar};
 
@@ -34,8 +35,8 @@ pub enum Value {
     Method(Box<(Value, Value)>),
     /// `triton.language` or a module below it, by its path: `""`, `"math"`.
     Language(&'static str),
-    /// A function of Python that the front end knows: `len`, `isinstance`.
-    Python(crate::lower::PythonFunction),
+    /// A class of the language or a function of Python that the front end knows: `tl.constexpr`, `len`.
+    Python(PythonFunction),
     /// A function evaluated by the host at compile time.
     ConstexprFunction(ObjectRef),
     /// A module or other object of the host, used for its attributes.
@@ -91,6 +92,7 @@ impl From<HostValue> for Value {
             }
             HostValue::Constexpr(value) => Value::from(*value),
             HostValue::Builtin(builtin) => Value::Builtin(builtin),
+            HostValue::Python(function) => Value::Python(function),
             HostValue::Language(module) => Value::Language(module),
             HostValue::Function(function) => Value::Function(function),
             HostValue::ConstexprFunction(object) => Value::ConstexprFunction(object),

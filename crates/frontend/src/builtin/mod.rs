@@ -9,7 +9,7 @@ pub mod control;
 pub mod operators;
 
 use crate::host::HostValue;
-use crate::lower::Lowering;
+use crate::lower::{Lowering, PythonFunction};
 use crate::prelude;
 use crate::value::Value;
 use std::collections::HashMap;
@@ -59,6 +59,11 @@ pub fn find(module: &str, name: &str) -> Option<HostValue> {
         && let Some(scalar) = Scalar::ALL.into_iter().find(|scalar| type_name(*scalar) == name)
     {
         return Some(HostValue::Type(scalar));
+    }
+    if module.is_empty()
+        && let Some(class) = PythonFunction::language_class(name)
+    {
+        return Some(HostValue::Python(class));
     }
     if let Some(function) = prelude::find(module, name) {
         return Some(HostValue::Function(function));

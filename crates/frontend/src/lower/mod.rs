@@ -3,10 +3,12 @@
 mod describe;
 mod parameters;
 mod python;
+mod syntax;
 
 pub use describe::{float_text, type_text};
 pub use parameters::{MAX_BLOCK_ELEMENTS, float_type, integer_type};
 pub use python::PythonFunction;
+pub use syntax::{ParsedFunction, Syntax, SyntaxError};
 
 use crate::builtin::Builtin;
 use crate::host::{FunctionRef, Host, HostValue, TupleClass};
