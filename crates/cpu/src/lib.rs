@@ -1,5 +1,8 @@
 //! The CPU back end: executes the intermediate representation a tile at a time.
 
+pub mod isa;
+pub mod strip;
+
 use std::sync::Arc;
 use tegula_ir::{Function, Span};
 

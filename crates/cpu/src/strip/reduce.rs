@@ -1,0 +1,158 @@
+//! Folds of contiguous strips.
+//!
+//! A fold keeps [`LANES`] partial results, element `i` going to number `i % LANES`, and then combines them in halves. The
+//! order depends on the count alone, not on the instruction set.
+
+use super::elementwise::Map2;
+use super::number::{Integer, Number};
+use super::operations::{Add, And, Max, MaxNan, Min, MinNan, Mul, Or, Xor};
+use super::target::{ArgReduceKernel, ReduceKernel, Target};
+use super::{ArgReduceFn, ReduceFn};
+use std::marker::PhantomData;
+use tegula_ir::{BinaryOp, Scalar};
+
+/// Partial results of a fold: enough vectors to hide the latency of an addition.
+const LANES: usize = 64;
+
+struct Fold<M>(PhantomData<M>);
+
+impl<N: Number, M: Map2<In = N, Out = N>> ReduceKernel for Fold<M> {
+    #[inline(always)]
+    unsafe fn run<T: Target>(input: *const u8, count: usize) -> u64 {
+        // SAFETY: the caller promises `count` elements, at least one.
+        unsafe { fold::<T, N, M>(input.cast::<N>(), count) }.to_bits64()
+    }
+}
+
+/// # Safety
+/// `input` is valid for reads of `count` elements, at least one.
+#[inline(always)]
+unsafe fn fold<T: Target, N: Number, M: Map2<In = N, Out = N>>(input: *const N, count: usize) -> N {
+    // SAFETY: the caller promises `count` elements.
+    let at = |i: usize| unsafe { input.add(i).read_unaligned() };
+    if count < LANES {
+        return (1..count).fold(at(0), |sum, i| M::apply::<T>(sum, at(i)));
+    }
+    let mut lanes = [N::default(); LANES];
+    for (lane, value) in lanes.iter_mut().enumerate() {
+        *value = at(lane);
+    }
+    let mut first = LANES;
+    while first + LANES <= count {
+        for (lane, value) in lanes.iter_mut().enumerate() {
+            *value = M::apply::<T>(*value, at(first + lane));
+        }
+        first += LANES;
+    }
+    for i in first..count {
+        lanes[i - first] = M::apply::<T>(lanes[i - first], at(i));
+    }
+    let mut width = LANES;
+    while width > 1 {
+        width /= 2;
+        for lane in 0..width {
+            lanes[lane] = M::apply::<T>(lanes[lane], lanes[lane + width]);
+        }
+    }
+    lanes[0]
+}
+
+fn number_reduce<T: Target, N: Number>(op: BinaryOp) -> Option<ReduceFn> {
+    Some(match op {
+        BinaryOp::Add => T::reduce::<Fold<Add<N>>>(),
+        BinaryOp::Mul => T::reduce::<Fold<Mul<N>>>(),
+        BinaryOp::Min => T::reduce::<Fold<Min<N>>>(),
+        BinaryOp::Max => T::reduce::<Fold<Max<N>>>(),
+        BinaryOp::MinNan => T::reduce::<Fold<MinNan<N>>>(),
+        BinaryOp::MaxNan => T::reduce::<Fold<MaxNan<N>>>(),
+        _ => return None,
+    })
+}
+
+fn integer_reduce<T: Target, N: Integer>(op: BinaryOp) -> Option<ReduceFn> {
+    Some(match op {
+        BinaryOp::And => T::reduce::<Fold<And<N>>>(),
+        BinaryOp::Or => T::reduce::<Fold<Or<N>>>(),
+        BinaryOp::Xor => T::reduce::<Fold<Xor<N>>>(),
+        BinaryOp::MinNan => T::reduce::<Fold<Min<N>>>(),
+        BinaryOp::MaxNan => T::reduce::<Fold<Max<N>>>(),
+        _ => return number_reduce::<T, N>(op),
+    })
+}
+
+fn truth_reduce<T: Target>(op: BinaryOp) -> Option<ReduceFn> {
+    Some(match op {
+        BinaryOp::Add | BinaryOp::Xor => T::reduce::<Fold<Xor<u8>>>(),
+        BinaryOp::Mul | BinaryOp::And | BinaryOp::Min | BinaryOp::MinNan => T::reduce::<Fold<And<u8>>>(),
+        BinaryOp::Or | BinaryOp::Max | BinaryOp::MaxNan => T::reduce::<Fold<Or<u8>>>(),
+        _ => return None,
+    })
+}
+
+pub(super) fn reduce<T: Target>(op: BinaryOp, scalar: Scalar) -> Option<ReduceFn> {
+    match scalar {
+        Scalar::Int1 => truth_reduce::<T>(op),
+        Scalar::Int8 => integer_reduce::<T, i8>(op),
+        Scalar::Int16 => integer_reduce::<T, i16>(op),
+        Scalar::Int32 => integer_reduce::<T, i32>(op),
+        Scalar::Int64 => integer_reduce::<T, i64>(op),
+        Scalar::UInt8 => integer_reduce::<T, u8>(op),
+        Scalar::UInt16 => integer_reduce::<T, u16>(op),
+        Scalar::UInt32 => integer_reduce::<T, u32>(op),
+        Scalar::UInt64 => integer_reduce::<T, u64>(op),
+        Scalar::Float32 => number_reduce::<T, f32>(op),
+        Scalar::Float64 => number_reduce::<T, f64>(op),
+        _ => None,
+    }
+}
+
+/// Finds the extreme by a fold, and then where it first stands: two vectorised passes over a strip that is in the cache.
+struct FindExtreme<M>(PhantomData<M>);
+
+impl<N: Number, M: Map2<In = N, Out = N>> ArgReduceKernel for FindExtreme<M> {
+    #[inline(always)]
+    unsafe fn run<T: Target>(input: *const u8, count: usize) -> (u64, usize) {
+        let input = input.cast::<N>();
+        // SAFETY: the caller promises `count` elements, at least one; a block is within them.
+        unsafe {
+            let extreme = fold::<T, N, M>(input, count);
+            let at = |i: usize| input.add(i).read_unaligned();
+            let mut first = 0;
+            while first + LANES <= count {
+                if (0..LANES).fold(false, |found, lane| found | (at(first + lane) == extreme)) {
+                    break;
+                }
+                first += LANES;
+            }
+            match (first..count).find(|&i| at(i) == extreme) {
+                Some(index) => (at(index).to_bits64(), index),
+                // Nothing equals NaN, which is the extreme where there is nothing else.
+                None => (at(0).to_bits64(), 0),
+            }
+        }
+    }
+}
+
+fn number_arg_reduce<T: Target, N: Number>(op: BinaryOp) -> Option<ArgReduceFn> {
+    Some(match op {
+        BinaryOp::Min => T::arg_reduce::<FindExtreme<Min<N>>>(),
+        BinaryOp::Max => T::arg_reduce::<FindExtreme<Max<N>>>(),
+        _ => return None,
+    })
+}
+
+pub(super) fn arg_reduce<T: Target>(op: BinaryOp, scalar: Scalar) -> Option<ArgReduceFn> {
+    match scalar {
+        Scalar::Int1 | Scalar::UInt8 => number_arg_reduce::<T, u8>(op),
+        Scalar::Int8 => number_arg_reduce::<T, i8>(op),
+        Scalar::Int16 => number_arg_reduce::<T, i16>(op),
+        Scalar::Int32 => number_arg_reduce::<T, i32>(op),
+        Scalar::Int64 => number_arg_reduce::<T, i64>(op),
+        Scalar::UInt16 => number_arg_reduce::<T, u16>(op),
+        Scalar::UInt32 => number_arg_reduce::<T, u32>(op),
+        Scalar::UInt64 => number_arg_reduce::<T, u64>(op),
+        Scalar::Float32 => number_arg_reduce::<T, f32>(op),
+        Scalar::Float64 => number_arg_reduce::<T, f64>(op),
+        _ => None,
+    }
+}

@@ -1,0 +1,141 @@
+//! Turns one generic loop into one function per instruction set.
+//!
+//! A loop is written once, as the `#[inline(always)]` body of a [`Kernel`] (or [`ReduceKernel`]). Each [`Target`] wraps it in
+//! a function that enables the target's features, so that the compiler vectorises the same source for each:
+//!
+//! ```text
+//! Avx512::strip::<K>()   =>   #[target_feature(enable = "avx512f,..")] unsafe fn(..) { K::run::<Avx512>(..) }
+//! ```
+
+use super::{ArgReduceFn, ReduceFn, StripFn};
+
+/// A loop over the elements of a strip.
+pub(super) trait Kernel {
+    /// # Safety
+    /// As for [`StripFn`]; and the processor has the target's features.
+    unsafe fn run<T: Target>(out: *mut u8, inputs: &[*const u8; 3], count: usize);
+}
+
+/// A loop that folds a strip into one element.
+pub(super) trait ReduceKernel {
+    /// # Safety
+    /// As for [`ReduceFn`]; and the processor has the target's features.
+    unsafe fn run<T: Target>(input: *const u8, count: usize) -> u64;
+}
+
+/// A loop that finds an element of a strip.
+pub(super) trait ArgReduceKernel {
+    /// # Safety
+    /// As for [`ArgReduceFn`]; and the processor has the target's features.
+    unsafe fn run<T: Target>(input: *const u8, count: usize) -> (u64, usize);
+}
+
+/// An instruction set, as a type.
+pub(super) trait Target: 'static {
+    /// Whether `f32::mul_add` is one instruction; otherwise it is a call.
+    const FUSED: bool;
+
+    fn strip<K: Kernel>() -> StripFn;
+    fn reduce<K: ReduceKernel>() -> ReduceFn;
+    fn arg_reduce<K: ArgReduceKernel>() -> ArgReduceFn;
+
+    /// `a * b + c`, rounded once where that is one instruction, and twice elsewhere.
+    #[inline(always)]
+    fn mul_add(a: f32, b: f32, c: f32) -> f32 {
+        if Self::FUSED { a.mul_add(b, c) } else { a * b + c }
+    }
+
+    /// `a * b + c`, rounded once where that is one instruction, and twice elsewhere.
+    #[inline(always)]
+    fn mul_add_f64(a: f64, b: f64, c: f64) -> f64 {
+        if Self::FUSED { a.mul_add(b, c) } else { a * b + c }
+    }
+}
+
+macro_rules! target {
+    ($(#[$doc:meta])* $name:ident, fused: $fused:expr, $(features: $features:literal)?) => {
+        $(#[$doc])*
+        pub(super) struct $name;
+
+        impl Target for $name {
+            const FUSED: bool = $fused;
+
+            fn strip<K: Kernel>() -> StripFn {
+                $(#[target_feature(enable = $features)])?
+                unsafe fn wrapped<K: Kernel>(out: *mut u8, inputs: &[*const u8; 3], count: usize) {
+                    // SAFETY: the caller's promise.
+                    unsafe { K::run::<$name>(out, inputs, count) }
+                }
+                wrapped::<K>
+            }
+
+            fn reduce<K: ReduceKernel>() -> ReduceFn {
+                $(#[target_feature(enable = $features)])?
+                unsafe fn wrapped<K: ReduceKernel>(input: *const u8, count: usize) -> u64 {
+                    // SAFETY: the caller's promise.
+                    unsafe { K::run::<$name>(input, count) }
+                }
+                wrapped::<K>
+            }
+
+            fn arg_reduce<K: ArgReduceKernel>() -> ArgReduceFn {
+                $(#[target_feature(enable = $features)])?
+                unsafe fn wrapped<K: ArgReduceKernel>(input: *const u8, count: usize) -> (u64, usize) {
+                    // SAFETY: the caller's promise.
+                    unsafe { K::run::<$name>(input, count) }
+                }
+                wrapped::<K>
+            }
+        }
+    };
+}
+
+target!(
+    /// [`crate::isa::Isa::Baseline`].
+    Baseline,
+    fused: cfg!(any(target_feature = "fma", target_arch = "aarch64")),
+);
+
+#[cfg(target_arch = "x86_64")]
+target!(
+    /// [`crate::isa::Isa::Avx2`].
+    Avx2,
+    fused: true,
+    features: "avx2,fma,f16c,popcnt,lzcnt"
+);
+
+#[cfg(target_arch = "x86_64")]
+target!(
+    /// [`crate::isa::Isa::Avx512`].
+    Avx512,
+    fused: true,
+    features: "avx2,fma,f16c,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl"
+);
+
+/// Runs an expression with `$target` bound to the type of an [`Isa`](crate::isa::Isa).
+macro_rules! with_target {
+    ($isa:expr, $target:ident => $body:expr) => {
+        match $isa {
+            crate::isa::Isa::Baseline => {
+                type $target = crate::strip::target::Baseline;
+                $body
+            }
+            #[cfg(target_arch = "x86_64")]
+            crate::isa::Isa::Avx2 => {
+                type $target = crate::strip::target::Avx2;
+                $body
+            }
+            #[cfg(target_arch = "x86_64")]
+            crate::isa::Isa::Avx512 => {
+                type $target = crate::strip::target::Avx512;
+                $body
+            }
+            #[cfg(not(target_arch = "x86_64"))]
+            crate::isa::Isa::Avx2 | crate::isa::Isa::Avx512 => {
+                type $target = crate::strip::target::Baseline;
+                $body
+            }
+        }
+    };
+}
+pub(super) use with_target;
