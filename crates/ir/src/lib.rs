@@ -19,9 +19,13 @@
 mod builder;
 mod diagnostic;
 mod function;
+mod names;
 mod op;
+mod rounding;
 mod source;
+mod text;
 mod types;
+mod verify;
 
 pub use builder::Builder;
 pub use diagnostic::{Call, Diagnostic, Label, Severity};
@@ -31,4 +35,6 @@ pub use op::{
     Literal, LoopAttributes, Op, Predicate, Rounding, UnaryOp,
 };
 pub use source::{FileId, SourceFile, SourceMap, Span};
+pub use text::ParseError;
 pub use types::{Element, Pointer, Scalar, Shape, Type};
+pub use verify::{MAX_ELEMENTS, verify};

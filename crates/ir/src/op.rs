@@ -1,7 +1,7 @@
 //! The operations.
 //!
 //! [`Op`] is one plain enum. To add an operation: add a variant here, its operands in
-//! [`Op::for_each_operand`], its rule in `verify`, its line in `text`, and then follow the compiler's
+//! `visit_operands`, its rule in `verify`, its line in `text`, and then follow the compiler's
 //! complaints about matches that are no longer exhaustive.
 
 use crate::function::{RegionId, Value};
@@ -466,16 +466,10 @@ pub enum Op {
     },
 }
 
-impl Op {
-    /// Calls `visit` with each operand, in order. Values used inside regions are not operands.
-    pub fn for_each_operand(&self, mut visit: impl FnMut(Value)) {
-        // One list of operands serves both walks: the clone costs a few small copies, and only here.
-        self.clone().for_each_operand_mut(|value| visit(*value));
-    }
-
-    /// Calls `visit` with each operand, to be replaced.
-    pub fn for_each_operand_mut(&mut self, mut visit: impl FnMut(&mut Value)) {
-        match self {
+/// The one list of operands, for reading (`iter`) and for replacing (`iter_mut`).
+macro_rules! visit_operands {
+    ($op:expr, $iter:ident, $visit:ident) => {
+        match $op {
             Op::Constant(_)
             | Op::ProgramId { .. }
             | Op::NumPrograms { .. }
@@ -491,77 +485,90 @@ impl Op {
             | Op::Unary { value, .. }
             | Op::Cast { value, .. }
             | Op::Bitcast { value }
-            | Op::Annotate { value, .. } => visit(value),
+            | Op::Annotate { value, .. } => $visit(value),
             Op::Join { lhs, rhs }
             | Op::Concatenate { lhs, rhs, .. }
             | Op::Binary { lhs, rhs, .. }
             | Op::Compare { lhs, rhs, .. } => {
-                visit(lhs);
-                visit(rhs);
+                $visit(lhs);
+                $visit(rhs);
             }
             Op::Index { value, index, .. } => {
-                visit(value);
-                visit(index);
+                $visit(value);
+                $visit(index);
             }
             Op::Gather { source, indices, .. } => {
-                visit(source);
-                visit(indices);
+                $visit(source);
+                $visit(indices);
             }
             Op::Histogram { value, mask } => {
-                visit(value);
-                mask.iter_mut().for_each(visit);
+                $visit(value);
+                mask.$iter().for_each($visit);
             }
             Op::Select { condition, on_true, on_false } => {
-                visit(condition);
-                visit(on_true);
-                visit(on_false);
+                $visit(condition);
+                $visit(on_true);
+                $visit(on_false);
             }
             Op::Fma { a, b, c } => {
-                visit(a);
-                visit(b);
-                visit(c);
+                $visit(a);
+                $visit(b);
+                $visit(c);
             }
             Op::AddPointer { pointer, offset } => {
-                visit(pointer);
-                visit(offset);
+                $visit(pointer);
+                $visit(offset);
             }
             Op::Load { pointer, mask, other, .. } => {
-                visit(pointer);
-                mask.iter_mut().for_each(&mut visit);
-                other.iter_mut().for_each(visit);
+                $visit(pointer);
+                mask.$iter().for_each(&mut $visit);
+                other.$iter().for_each($visit);
             }
             Op::Store { pointer, value, mask, .. } | Op::AtomicRmw { pointer, value, mask, .. } => {
-                visit(pointer);
-                visit(value);
-                mask.iter_mut().for_each(visit);
+                $visit(pointer);
+                $visit(value);
+                mask.$iter().for_each($visit);
             }
             Op::AtomicCas { pointer, expected, desired, .. } => {
-                visit(pointer);
-                visit(expected);
-                visit(desired);
+                $visit(pointer);
+                $visit(expected);
+                $visit(desired);
             }
             Op::Dot { lhs, rhs, accumulator, .. } => {
-                visit(lhs);
-                visit(rhs);
-                accumulator.iter_mut().for_each(visit);
+                $visit(lhs);
+                $visit(rhs);
+                accumulator.$iter().for_each($visit);
             }
             Op::Reduce { values, .. }
             | Op::Scan { values, .. }
             | Op::MapElementwise { values, .. }
-            | Op::Print { values, .. } => values.iter_mut().for_each(visit),
+            | Op::Print { values, .. } => values.$iter().for_each($visit),
             Op::For { lower, upper, step, inits, .. } => {
-                visit(lower);
-                visit(upper);
-                visit(step);
-                inits.iter_mut().for_each(visit);
+                $visit(lower);
+                $visit(upper);
+                $visit(step);
+                inits.$iter().for_each($visit);
             }
-            Op::While { inits, .. } => inits.iter_mut().for_each(visit),
-            Op::If { condition, .. } | Op::Assume { condition } => visit(condition),
+            Op::While { inits, .. } => inits.$iter().for_each($visit),
+            Op::If { condition, .. } | Op::Assume { condition } => $visit(condition),
             Op::Assert { condition, mask, .. } => {
-                visit(condition);
-                mask.iter_mut().for_each(visit);
+                $visit(condition);
+                mask.$iter().for_each($visit);
             }
         }
+    };
+}
+
+impl Op {
+    /// Calls `visit` with each operand, in order. Values used inside regions are not operands.
+    pub fn for_each_operand(&self, mut visit: impl FnMut(Value)) {
+        let mut visit = |value: &Value| visit(*value);
+        visit_operands!(self, iter, visit)
+    }
+
+    /// Calls `visit` with each operand, to be replaced.
+    pub fn for_each_operand_mut(&mut self, mut visit: impl FnMut(&mut Value)) {
+        visit_operands!(self, iter_mut, visit)
     }
 
     /// The regions that the operation owns, in order.
