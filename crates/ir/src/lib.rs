@@ -16,6 +16,8 @@
 //! assert_eq!(function.region(function.body).ops.len(), 1);
 //! ```
 
+#[cfg(feature = "arbitrary")]
+pub mod arbitrary;
 mod builder;
 mod diagnostic;
 mod function;

@@ -21,6 +21,12 @@ fn messages(body: &str) -> Vec<String> {
 }
 
 #[test]
+fn blocks_may_not_be_made_for_each_element() {
+    let expected = "`splat`, in a region applied to each element, makes a block, <2xfp32>";
+    assert_eq!(messages("%0 = map %f (%1) { %2 = splat %1 : <2xfp32> yield %1 } : <4x6xfp32>"), [expected]);
+}
+
+#[test]
 fn types_are_checked() {
     let cases = [
         ("%0 = add %i, %l : i32", "`add`: the right operand is i64, and should be i32, as the left"),
@@ -198,4 +204,12 @@ fn damaged_arenas_are_reported() {
     let first = function.op(OpId(0)).results[0];
     function.op_mut(OpId(1)).results[0] = first;
     says(&function, "defined twice");
+}
+
+#[test]
+fn sizes_that_overflow_are_reported_once_each() {
+    let huge = "<4000000000x4000000000x4000000000xi32>";
+    let found = messages(&format!("%0 = splat %i : {huge} %1 = reshape %0 : {huge}"));
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(found.iter().all(|message| message.contains("more than 1073741824 elements")), "{found:?}");
 }

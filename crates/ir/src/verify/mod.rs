@@ -209,6 +209,17 @@ impl Verifier<'_> {
             );
         }
 
+        let block = data.results.iter().find(|&&r| self.exists(r) && !function.ty(r).is_scalar());
+        if self.isolation > 0
+            && let Some(&block) = block
+        {
+            let message = format!(
+                "`{name}`, in a region applied to each element, makes a block, {}",
+                function.ty(block)
+            );
+            self.report(data.span, message);
+        }
+
         let regions = data.op.regions();
         let isolated = matches!(data.op, Op::Reduce { .. } | Op::Scan { .. } | Op::MapElementwise { .. });
         self.isolation += u32::from(isolated);

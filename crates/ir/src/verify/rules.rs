@@ -122,7 +122,10 @@ impl<'f> Check<'f> {
                 is(self.result(), "the result", &expected, "the expanded type")
             }
             Op::Reshape { value } => {
-                require(self.shape(*value).elements() == self.result().shape.elements(), || {
+                // What overflows was reported where it was defined.
+                let elements =
+                    |shape: &Shape| shape.iter().try_fold(1u64, |n, &e| n.checked_mul(u64::from(e)));
+                require(elements(self.shape(*value)) == elements(&self.result().shape), || {
                     format!("{} and {} differ in number of elements", self.ty(*value), self.result())
                 })?;
                 self.elements_kept(*value)
