@@ -78,6 +78,11 @@ impl<'f> Builder<'f> {
         region
     }
 
+    /// Opens a region again: operations go to its end until it is closed.
+    pub fn reopen_region(&mut self, region: RegionId) {
+        self.open.push(region);
+    }
+
     /// The arguments of a region.
     pub fn args(&self, region: RegionId) -> Vec<Value> {
         self.function.region(region).args.clone()

@@ -1,19 +1,65 @@
 //! Symbolic evaluation of a kernel's syntax tree.
+//!
+//! What is known at compile time is computed at once; everything else becomes operations. The kernel
+//!
+//! ```python
+//! @triton.jit
+//! def kernel(x_ptr, n, BLOCK: tl.constexpr):
+//!     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+//!     if n > 3:
+//!         tl.store(x_ptr + i, 1.0)
+//! ```
+//!
+//! has the run-time parameters `x_ptr` and `n`; `BLOCK` is a number while it is compiled, and the `if` becomes an
+//! operation with two regions.
+//!
+//! | file | what it lowers |
+//! |---|---|
+//! | `kernel` | the kernel's parameters |
+//! | `statements` | assignments, and statements that need no control flow |
+//! | `branches`, `loops` | `if`, early returns, conditional expressions; `for`, `while` |
+//! | `expressions`, `attributes`, `format` | expressions, `a.b`, f-strings |
+//! | `calls`, `arguments` | calls: inlining of jitted functions, binding of arguments |
+//! | `python`, `strings` | Python's own functions, and methods of strings |
+//! | `constants` | Python's arithmetic at compile time |
+//! | `names`, `structure` | what names stand for; tuples and records as tensors |
+//! | `parameters`, `describe`, `diagnostics` | reading arguments of built-ins, and messages |
 
+mod arguments;
+mod attributes;
+mod branches;
+mod calls;
+mod constants;
 mod describe;
+mod diagnostics;
+mod expressions;
+mod format;
+mod kernel;
+mod loops;
+mod names;
 mod parameters;
 mod python;
+mod statements;
+mod strings;
+mod structure;
 mod syntax;
 
+pub use arguments::{Parameter, ParameterKind, builtin_parameters};
 pub use describe::{float_text, type_text};
+pub use diagnostics::{already_reported, closest};
+pub use kernel::compile;
 pub use parameters::{MAX_BLOCK_ELEMENTS, float_type, integer_type};
 pub use python::PythonFunction;
+pub use strings::StringMethod;
 pub use syntax::{ParsedFunction, Syntax, SyntaxError};
 
 use crate::builtin::Builtin;
 use crate::host::{FunctionRef, Host, HostValue, TupleClass};
 use crate::value::Value;
-use tegula_ir::{Builder, Diagnostic, Function, RegionId, SourceMap, Span, Type};
+use names::Environment;
+use ruff_text_size::TextRange;
+use std::sync::Arc;
+use tegula_ir::{Builder, Diagnostic, FileId, RegionId, SourceMap, Span, Type};
 
 /// What evaluation gives, or the reason why it cannot.
 pub type Result<T> = std::result::Result<T, Box<Diagnostic>>;
@@ -63,6 +109,28 @@ pub struct Lowering<'h, 'f> {
     pub span: Span,
     /// The built-in being lowered.
     builtin: Option<&'static Builtin>,
+    /// The functions being evaluated, the kernel first.
+    frames: Vec<Frame>,
+    diagnostics: Vec<Diagnostic>,
+    /// What `static_print` printed; it reaches the host when the kernel is done, as a loop's body may be evaluated twice.
+    printed: Vec<String>,
+    /// How many statements have been evaluated.
+    statements: u32,
+    /// Expressions and calls being evaluated within each other.
+    depth: u32,
+}
+
+/// A function being evaluated.
+struct Frame {
+    function: FunctionRef,
+    name: String,
+    file: FileId,
+    syntax: Arc<ParsedFunction>,
+    names: Environment,
+    /// The call that started it.
+    site: Span,
+    /// Run-time loops around the statement being evaluated.
+    loops: u32,
 }
 
 impl Lowering<'_, '_> {
@@ -81,17 +149,9 @@ impl Lowering<'_, '_> {
         self.builtin.map(|builtin| builtin.name)
     }
 
-    /// Calls any callable value: a built-in, a jitted function (of the user or of the prelude), a method, a type, a named-tuple class.
-    ///
-    /// # Errors
-    /// If the value is not callable, the arguments do not fit its parameters, or its body is at fault.
-    pub fn call(
-        &mut self,
-        _callee: &Value,
-        _positional: &[Value],
-        _keywords: &[(String, Value)],
-    ) -> Result<Value> {
-        Err(self.error("not callable"))
+    /// Writes a line where `static_print` goes.
+    pub fn print(&mut self, text: String) {
+        self.printed.push(text);
     }
 
     /// Lowers a call of `callee` into a region of its own with arguments of the given types (scalars, for `Reduce`, `Scan` and
@@ -112,12 +172,26 @@ impl Lowering<'_, '_> {
         let region = self.builder.close_region(yields.iter().flatten().copied());
         yields.map(|_| region)
     }
-}
 
-/// Compiles a kernel to the intermediate representation, verified but not optimised.
-///
-/// # Errors
-/// Every independent fault of the kernel that was found.
-pub fn compile(_host: &dyn Host, _request: &Request) -> std::result::Result<Function, CompileError> {
-    Err(CompileError { diagnostics: Vec::new(), sources: SourceMap::default() })
+    /// The function being evaluated.
+    fn frame(&self) -> &Frame {
+        self.frames.last().expect("the kernel is always being evaluated")
+    }
+
+    fn frame_mut(&mut self) -> &mut Frame {
+        self.frames.last_mut().expect("the kernel is always being evaluated")
+    }
+
+    /// A range of the current function's syntax tree as a place in its file.
+    fn place(&self, range: TextRange) -> Span {
+        let frame = self.frame();
+        let (start, end) = frame.syntax.place(range);
+        Span { file: frame.file, start, end }
+    }
+
+    /// Makes a piece of syntax the place that errors and operations refer to.
+    fn at(&mut self, range: TextRange) {
+        self.span = self.place(range);
+        self.builder.set_span(self.span);
+    }
 }
