@@ -29,7 +29,7 @@ mod arguments;
 mod attributes;
 mod branches;
 mod calls;
-mod constants;
+pub(crate) mod constants;
 mod describe;
 mod diagnostics;
 mod expressions;
