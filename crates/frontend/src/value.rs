@@ -67,6 +67,8 @@ pub enum RecordKind {
     BlockPointer,
     /// Made by `tl.make_tensor_descriptor`, or an argument of the kernel.
     TensorDescriptor,
+    /// The type of a block, `x.type`: its `element_ty` and its `shape`.
+    BlockType,
 }
 
 impl Value {

@@ -5,8 +5,31 @@
 //! blocks, argument binding and its errors, the type stubs and the reference.
 //! Functions that can be written in the language itself belong in the prelude (`prelude/*.py`) instead.
 
+mod arithmetic;
+mod atomic;
+mod attribute;
+mod bitwise;
+mod block_pointer;
+mod broadcast;
+mod comparison;
 pub mod control;
+mod conversion;
+mod creation;
+pub mod descriptor;
+mod dot;
+mod hint;
+mod math;
+mod memory;
 pub mod operators;
+mod promotion;
+mod reduce;
+mod shape;
+mod subscript;
+mod type_method;
+mod window;
+
+pub use attribute::{attribute, attribute_names};
+pub use comparison::{PROPAGATE_ALL, PROPAGATE_NONE};
 
 use crate::host::HostValue;
 use crate::lower::{Lowering, PythonFunction};
@@ -42,7 +65,25 @@ impl PartialEq for Builtin {
 }
 
 /// Every function, by the files that hold them.
-static TABLES: &[&[Builtin]] = &[control::FUNCTIONS];
+static TABLES: &[&[Builtin]] = &[
+    creation::FUNCTIONS,
+    memory::FUNCTIONS,
+    block_pointer::FUNCTIONS,
+    descriptor::FUNCTIONS,
+    atomic::FUNCTIONS,
+    arithmetic::FUNCTIONS,
+    bitwise::FUNCTIONS,
+    comparison::FUNCTIONS,
+    math::FUNCTIONS,
+    conversion::FUNCTIONS,
+    shape::FUNCTIONS,
+    reduce::FUNCTIONS,
+    dot::FUNCTIONS,
+    hint::FUNCTIONS,
+    control::FUNCTIONS,
+    type_method::METHODS,
+    descriptor::METHODS,
+];
 
 /// Every function of the table.
 pub fn all() -> impl Iterator<Item = &'static Builtin> {
@@ -64,6 +105,9 @@ pub fn find(module: &str, name: &str) -> Option<HostValue> {
         && let Some(class) = PythonFunction::language_class(name)
     {
         return Some(HostValue::Python(class));
+    }
+    if let Some((_, value)) = CONSTANTS.iter().find(|(known, _)| *known == (module, name)) {
+        return Some(HostValue::Int(*value));
     }
     if let Some(function) = prelude::find(module, name) {
         return Some(HostValue::Function(function));
@@ -95,42 +139,37 @@ pub fn type_name(scalar: Scalar) -> &'static str {
     }
 }
 
-/// The attribute `name` of a tensor, a type, a pointer type or a [`Value::Record`]: `.dtype`, `.shape`, `.T`, or a method
-/// ([`Value::Method`]) such as `.to`. `None` if there is none.
-///
-/// # Errors
-/// If the attribute exists but cannot be computed.
-pub fn attribute(
-    _cx: &mut Lowering<'_, '_>,
-    value: &Value,
-    name: &str,
-) -> Result<Option<Value>, Box<Diagnostic>> {
-    match value {
-        Value::Tensor(_) => {
-            Ok(method(name).map(|method| Value::Method(Box::new((value.clone(), method.into())))))
-        }
-        _ => Ok(None),
-    }
-}
-
-/// The names that [`attribute`] knows for a value, for "did you mean".
-pub fn attribute_names(value: &Value) -> Vec<&'static str> {
-    match value {
-        Value::Tensor(_) => all().filter(|builtin| builtin.method).map(|builtin| builtin.name).collect(),
-        _ => Vec::new(),
-    }
+/// The functions that blocks have as methods, with their names.
+pub fn methods() -> impl Iterator<Item = (&'static str, HostValue)> {
+    let builtins =
+        all().filter(|builtin| builtin.method).map(|builtin| (builtin.name, HostValue::Builtin(builtin)));
+    builtins.chain(prelude::methods().map(|(name, function)| (name, HostValue::Function(function))))
 }
 
 /// The function that a block has as the method `name`.
 pub fn method(name: &str) -> Option<HostValue> {
-    match find("", name)? {
-        HostValue::Builtin(builtin) if builtin.method => Some(HostValue::Builtin(builtin)),
-        _ => None,
-    }
+    methods().find(|(known, _)| *known == name).map(|(_, method)| method)
 }
 
 /// The modules below `triton.language`.
-static MODULES: &[&str] = &["math", "core", "standard", "random", "extra", "extra.libdevice", "extra.cuda"];
+static MODULES: &[&str] = &[
+    "math",
+    "core",
+    "standard",
+    "random",
+    "extra",
+    "extra.libdevice",
+    "extra.cuda",
+    "extra.cuda.libdevice",
+    "PropagateNan",
+];
+
+/// Numbers of `triton.language`, by module and name.
+static CONSTANTS: &[((&str, &str), i128)] = &[
+    (("PropagateNan", "ALL"), PROPAGATE_ALL),
+    (("PropagateNan", "NONE"), PROPAGATE_NONE),
+    (("", "TRITON_MAX_TENSOR_NUMEL"), crate::lower::MAX_BLOCK_ELEMENTS as i128),
+];
 
 fn index() -> &'static HashMap<(&'static str, &'static str), &'static Builtin> {
     static INDEX: OnceLock<HashMap<(&str, &str), &Builtin>> = OnceLock::new();

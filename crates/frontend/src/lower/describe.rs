@@ -60,6 +60,7 @@ impl Lowering<'_, '_> {
                 RecordKind::Range | RecordKind::StaticRange => "a range".to_owned(),
                 RecordKind::BlockPointer => "a block pointer".to_owned(),
                 RecordKind::TensorDescriptor => "a tensor descriptor".to_owned(),
+                RecordKind::BlockType => "the type of a block".to_owned(),
             },
             Value::Other(_, class) => format!("an object of type {class}"),
         }

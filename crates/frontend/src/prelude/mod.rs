@@ -19,6 +19,11 @@ pub fn names(_module: &str) -> Vec<&'static str> {
     Vec::new()
 }
 
+/// The functions that blocks have as methods.
+pub fn methods() -> impl Iterator<Item = (&'static str, FunctionRef)> {
+    std::iter::empty()
+}
+
 /// Whether a function belongs to the prelude.
 pub fn contains(function: FunctionRef) -> bool {
     function.0 & BIT != 0
