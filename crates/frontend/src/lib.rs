@@ -8,6 +8,7 @@ pub mod builtin;
 pub mod host;
 pub mod lower;
 pub mod prelude;
+pub mod source_host;
 pub mod value;
 
 pub use host::{FunctionRef, FunctionSource, Host, HostValue, ObjectRef, ParamSource};

@@ -99,6 +99,42 @@ impl Constant {
     }
 }
 
+macro_rules! integer_constants {
+    ($($ty:ty),*) => {$(
+        impl From<$ty> for Constant {
+            fn from(value: $ty) -> Constant {
+                Constant::Int(value as i128)
+            }
+        }
+    )*};
+}
+
+integer_constants!(i32, i64, u32, u64, usize);
+
+impl From<f64> for Constant {
+    fn from(value: f64) -> Constant {
+        Constant::float(value)
+    }
+}
+
+impl From<bool> for Constant {
+    fn from(value: bool) -> Constant {
+        Constant::Bool(value)
+    }
+}
+
+impl From<&str> for Constant {
+    fn from(text: &str) -> Constant {
+        Constant::Str(text.into())
+    }
+}
+
+impl From<Scalar> for Constant {
+    fn from(scalar: Scalar) -> Constant {
+        Constant::Type(scalar)
+    }
+}
+
 impl Specialization {
     /// The specialisation as the front end wants it; `object` says what the host's numbers mean.
     pub fn to_argument(&self, object: &dyn Fn(u64) -> HostValue) -> Argument {

@@ -1,5 +1,6 @@
 //! A function's text to its syntax tree, with positions that lead back to the user's file.
 
+use super::statements::is_constexpr;
 use crate::host::FunctionSource;
 use ruff_python_ast::{Stmt, StmtFunctionDef};
 use ruff_python_parser::{Mode, ParseOptions, parse_unchecked};
@@ -34,6 +35,14 @@ impl ParsedFunction {
     /// A range of the tree as byte offsets of the file.
     pub fn place(&self, range: TextRange) -> (u32, u32) {
         place(self.shift, range)
+    }
+
+    /// The names of the parameters that are annotated as `tl.constexpr`.
+    pub fn constexpr_parameters(&self) -> Vec<&str> {
+        let parameters = self.definition.parameters.iter_non_variadic_params();
+        let annotated =
+            parameters.filter(|one| one.parameter.annotation.as_deref().is_some_and(is_constexpr));
+        annotated.map(|one| one.parameter.name.as_str()).collect()
     }
 }
 
@@ -136,6 +145,13 @@ mod tests {
     fn a_whole_file_with_an_offset() {
         let text = "import triton\n\n@triton.jit\ndef f(x):\n    return x\n\nrest = (1,\n2)\n";
         assert_eq!(quoted(text, text.find('@').unwrap()), "return x");
+    }
+
+    #[test]
+    fn constexprs_under_any_name_of_the_module() {
+        let text =
+            "def f(a, b: tl.constexpr, c: int, d: constexpr = 3, *, e: triton.language.constexpr): pass\n";
+        assert_eq!(parse(text, 0).unwrap().constexpr_parameters(), ["b", "d", "e"]);
     }
 
     #[test]

@@ -1,0 +1,230 @@
+//! A kernel of a module, and its compiled form.
+
+use crate::argument::Kind;
+use crate::error::Error;
+use crate::grid::Grid;
+use crate::launch::Launch;
+use crate::signature::Signature;
+use std::fmt;
+use std::sync::Arc;
+use tegula_frontend::source_host::SourceHost;
+use tegula_frontend::{FunctionRef, FunctionSource, HostValue, Request};
+use tegula_ir::Function;
+use tegula_runtime::{Cache, Constant, Executable, Specialization, Target, executable};
+
+/// A parameter of a kernel, as its definition has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    pub name: String,
+    /// Whether its argument must be known to the compiler (`BLOCK: tl.constexpr`).
+    pub is_constexpr: bool,
+    /// Whether the argument may be left out.
+    pub has_default: bool,
+}
+
+/// Prints `name`, `NAME: constexpr` or `name = ...`.
+impl fmt::Display for Parameter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        if self.is_constexpr {
+            f.write_str(": constexpr")?;
+        }
+        if self.has_default {
+            f.write_str(" = ...")?;
+        }
+        Ok(())
+    }
+}
+
+/// A `@triton.jit` function, ready to be launched.
+///
+/// It is compiled at the first launch with new types or constexprs, and remembered; clones share what they remember.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    host: Arc<SourceHost>,
+    function: FunctionRef,
+    source: Arc<FunctionSource>,
+    parameters: Vec<Parameter>,
+    cache: Cache<Executable>,
+}
+
+impl Kernel {
+    pub(crate) fn new(
+        host: Arc<SourceHost>,
+        function: FunctionRef,
+        source: Arc<FunctionSource>,
+        parameters: Vec<Parameter>,
+    ) -> Kernel {
+        Kernel { shared: Arc::new(Shared { host, function, source, parameters, cache: Cache::default() }) }
+    }
+
+    /// The name of the function.
+    pub fn name(&self) -> &str {
+        &self.shared.source.name
+    }
+
+    /// The line of its file at which the definition starts.
+    pub fn line(&self) -> u32 {
+        self.shared.source.file.position(self.shared.source.start).0
+    }
+
+    /// The parameters, in order.
+    pub fn parameters(&self) -> &[Parameter] {
+        &self.shared.parameters
+    }
+
+    /// Starts a launch on a grid: `[programs]`, `[x, y]`, `[x, y, z]`, or a function of the constexprs.
+    pub fn launch<'a>(&'a self, grid: impl Grid + 'a) -> Launch<'a> {
+        Launch::new(self, Box::new(grid))
+    }
+
+    /// Compiles the kernel without launching it.
+    ///
+    /// # Errors
+    /// [`Error::Call`] if the signature does not fit the parameters, [`Error::Kernel`] if the kernel is ill-formed.
+    pub fn compile(&self, signature: &Signature, target: Target) -> Result<Compiled, Error> {
+        let unoptimised = self.lower(&self.specialisations(signature)?)?;
+        let executable = Executable::new(unoptimised.clone(), target)?;
+        Ok(Compiled { unoptimised, executable })
+    }
+
+    /// The executable for these specialisations, compiled now unless it has been before.
+    pub(crate) fn executable(&self, specialisations: &[Specialization]) -> Result<Arc<Executable>, Error> {
+        if let Some(known) = self.shared.cache.get(specialisations) {
+            return Ok(known);
+        }
+        self.shared.cache.get_or_compile(specialisations, || {
+            Ok(Executable::new(self.lower(specialisations)?, Target::Cpu)?)
+        })
+    }
+
+    fn lower(&self, specialisations: &[Specialization]) -> Result<Function, Error> {
+        // Objects are numbered by Python's host alone: here every constant is a plain one.
+        let object = |_: u64| HostValue::None;
+        let arguments = specialisations.iter().map(|one| one.to_argument(&object)).collect();
+        let request = Request { kernel: self.shared.function, arguments };
+        Ok(executable::lower(&*self.shared.host, &request)?)
+    }
+
+    /// The default of the parameter at `index`, if it has one that can be an argument.
+    pub(crate) fn default(&self, index: usize) -> Option<Kind> {
+        self.shared.source.params.get(index)?.default.as_ref().and_then(default_argument)
+    }
+
+    /// An error about a call of this kernel.
+    pub(crate) fn call_error(&self, message: String) -> Error {
+        Error::Call { kernel: self.shared.source.name.clone(), message }
+    }
+
+    /// The place of the parameter called `name`.
+    pub(crate) fn position(&self, name: &str) -> Result<usize, Error> {
+        let parameters = &self.shared.parameters;
+        parameters.iter().position(|parameter| parameter.name == name).ok_or_else(|| {
+            let names: Vec<&str> = parameters.iter().map(|parameter| parameter.name.as_str()).collect();
+            self.call_error(format!("there is no parameter `{name}`; there are {}", names.join(", ")))
+        })
+    }
+
+    /// One specialisation a parameter: constexprs by name, the entries of the signature in order, defaults.
+    fn specialisations(&self, signature: &Signature) -> Result<Vec<Specialization>, Error> {
+        let mut places: Vec<Option<Specialization>> = vec![None; self.parameters().len()];
+        for (name, constant) in &signature.constants {
+            places[self.position(name)?] = Some(Specialization::Constexpr(constant.clone()));
+        }
+        let mut given = signature.arguments.iter().cloned();
+        for (place, parameter) in places.iter_mut().zip(self.parameters()) {
+            if place.is_none() && !parameter.is_constexpr {
+                *place = given.next();
+            }
+        }
+        let surplus = given.count();
+        if surplus > 0 {
+            let taken = signature.arguments.len() - surplus;
+            return Err(self.call_error(format!(
+                "the signature has {} entries, but only {taken} parameters are not given as constexprs: {}",
+                signature.arguments.len(),
+                self.listed()
+            )));
+        }
+        let mut missing = Vec::new();
+        let mut complete = Vec::new();
+        for (index, place) in places.into_iter().enumerate() {
+            let default = || self.default(index)?.constant().map(Specialization::Constexpr);
+            match place.or_else(default) {
+                Some(specialisation) => complete.push(specialisation),
+                None => missing.push(&self.parameters()[index]),
+            }
+        }
+        if missing.is_empty() {
+            return Ok(complete);
+        }
+        let describe = |parameter: &&Parameter| match parameter.is_constexpr {
+            true => format!("`{0}` (a constexpr: --constexpr {0}=VALUE)", parameter.name),
+            false => format!("`{}`", parameter.name),
+        };
+        let missing: Vec<String> = missing.iter().map(describe).collect();
+        Err(self.call_error(format!("nothing is said of the parameters {}", missing.join(", "))))
+    }
+
+    /// The parameters as in the definition.
+    pub(crate) fn listed(&self) -> String {
+        let parameters: Vec<String> = self.parameters().iter().map(Parameter::to_string).collect();
+        format!("{}({})", self.name(), parameters.join(", "))
+    }
+}
+
+/// A default as an argument, unless it is an object that only a running Python could make sense of.
+fn default_argument(value: &HostValue) -> Option<Kind> {
+    Some(match value {
+        HostValue::Bool(value) => Kind::Bool(*value),
+        HostValue::Int(value) => Kind::Int(*value, None),
+        HostValue::Float(value) => Kind::Float32(*value as f32),
+        other => Kind::Constant(constant(other)?),
+    })
+}
+
+fn constant(value: &HostValue) -> Option<Constant> {
+    Some(match value {
+        HostValue::None => Constant::None,
+        HostValue::Bool(value) => Constant::Bool(*value),
+        HostValue::Int(value) => Constant::Int(*value),
+        HostValue::Float(value) => Constant::float(*value),
+        HostValue::Str(text) => Constant::Str(text.as_str().into()),
+        HostValue::Type(scalar) => Constant::Type(*scalar),
+        HostValue::PointerType(pointer) => Constant::PointerType(*pointer),
+        HostValue::Constexpr(inner) => constant(inner)?,
+        HostValue::Tuple(items, None) => {
+            Constant::Tuple(items.iter().map(constant).collect::<Option<_>>()?, None)
+        }
+        _ => return None,
+    })
+}
+
+/// A kernel compiled for one signature.
+#[derive(Debug)]
+pub struct Compiled {
+    unoptimised: Function,
+    executable: Executable,
+}
+
+impl Compiled {
+    /// The text of the intermediate representation that runs.
+    pub fn ir(&self) -> String {
+        self.executable.function().to_string()
+    }
+
+    /// The text of the intermediate representation as the front end made it.
+    pub fn unoptimised_ir(&self) -> String {
+        self.unoptimised.to_string()
+    }
+
+    /// What it was compiled for.
+    pub fn target(&self) -> Target {
+        self.executable.target()
+    }
+}
