@@ -94,11 +94,9 @@ fn static_assert(cx: &mut Lowering<'_, '_>, arguments: &[Value]) -> Result<Value
         return Ok(Value::None);
     }
     let text = cx.text(&arguments[1]);
-    Err(cx.error(if text.is_empty() {
-        "a static assertion fails".to_owned()
-    } else {
-        format!("a static assertion fails: {text}")
-    }))
+    let colon = if text.is_empty() { "" } else { ": " };
+    let error = cx.error(format!("a static assertion fails{colon}{text}"));
+    Err(cx.stop(error))
 }
 
 fn static_print(cx: &mut Lowering<'_, '_>, arguments: &[Value]) -> Result<Value> {

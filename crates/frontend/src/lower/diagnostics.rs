@@ -57,7 +57,10 @@ impl Lowering<'_, '_> {
             diagnostic.notes.push(format!("{left_out} calls in between are not shown"));
         }
         diagnostic.calls = calls;
-        if !self.diagnostics.contains(&diagnostic) {
+        // A function that is called often is at fault once.
+        let known =
+            |other: &Diagnostic| other.message == diagnostic.message && other.labels == diagnostic.labels;
+        if !self.diagnostics.iter().any(known) {
             self.diagnostics.push(diagnostic);
         }
     }

@@ -63,6 +63,7 @@ pub fn compile(host: &dyn Host, request: &Request) -> Result<Function, CompileEr
         frames: Vec::new(),
         diagnostics: Vec::new(),
         printed: Vec::new(),
+        stopped: false,
         statements: 0,
         depth: 0,
     };

@@ -114,6 +114,8 @@ pub struct Lowering<'h, 'f> {
     diagnostics: Vec<Diagnostic>,
     /// What `static_print` printed; it reaches the host when the kernel is done, as a loop's body may be evaluated twice.
     printed: Vec<String>,
+    /// Whether evaluation has come to its end early: what follows could only repeat the error that was reported.
+    stopped: bool,
     /// How many statements have been evaluated.
     statements: u32,
     /// Expressions and calls being evaluated within each other.
@@ -147,6 +149,13 @@ impl Lowering<'_, '_> {
     /// The name of the built-in being lowered, for messages.
     pub fn builtin_name(&self) -> Option<&'static str> {
         self.builtin.map(|builtin| builtin.name)
+    }
+
+    /// Ends the evaluation of the kernel with an error, after which others would mean nothing.
+    pub fn stop(&mut self, error: Box<Diagnostic>) -> Box<Diagnostic> {
+        self.report(*error);
+        self.stopped = true;
+        already_reported()
     }
 
     /// Writes a line where `static_print` goes.

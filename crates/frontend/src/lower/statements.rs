@@ -50,14 +50,16 @@ impl Lowering<'_, '_> {
     /// would have assigned are poisoned, so that what follows is still checked.
     pub(super) fn block(&mut self, statements: &[Stmt], rest: Option<&Rest<'_>>) -> Flow {
         for (index, statement) in statements.iter().enumerate() {
+            if self.stopped {
+                return Flow::Return(Returned { value: None, span: self.span });
+            }
             if self.statements >= MAX_STATEMENTS {
                 self.at(statement.range());
-                let message = format!("the kernel unrolls to more than {MAX_STATEMENTS} statements");
-                let error = Diagnostic::error(self.span, message);
-                self.report(
-                    error.with_help("use `tl.range`, which loops at run time, in place of `tl.static_range`"),
-                );
-                return Flow::Return(Returned { value: None, span: self.span });
+                let error =
+                    self.error(format!("the kernel unrolls to more than {MAX_STATEMENTS} statements"));
+                let help = "use `tl.range`, which loops at run time, in place of `tl.static_range`";
+                self.stop(Box::new(error.with_help(help)));
+                continue;
             }
             self.statements += 1;
             let rest = Rest { block: Remaining::Statements(&statements[index + 1..]), outer: rest };
@@ -128,12 +130,7 @@ impl Lowering<'_, '_> {
                     )));
                 }
                 self.at(return_.range());
-                let value =
-                    value.and_then(
-                        |value| {
-                            if self.frames.len() > 1 { self.materialise(&value) } else { Ok(value) }
-                        },
-                    );
+                let value = value.and_then(|value| self.materialise(&value));
                 let value = match value {
                     Ok(value) => Some(value),
                     Err(error) => {
