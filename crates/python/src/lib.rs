@@ -1,1 +1,38 @@
-//! The extension module `tegula._native`.
+//! The extension module `tegula._native`: Python calls to launches, live Python objects to the front end.
+//!
+//! The way of a call `kernel[grid](x, n, BLOCK=64)`, a module each:
+//! [`function`] holds the kernel, [`grid`] the grid; [`binding`] finds each parameter's argument;
+//! [`specialize`] says what the compiler may know of it ([`arrays`] reads tensors, [`constants`] constants);
+//! [`launch`] looks the compiled kernel up, or has [`host`] answer the front end's questions while it is compiled
+//! ([`source`] finds the text), checks that what it was compiled from still stands ([`dependencies`]), and runs it.
+
+mod arrays;
+mod binding;
+mod classes;
+mod compiled;
+mod constants;
+mod dependencies;
+mod errors;
+mod function;
+mod grid;
+mod host;
+mod language;
+mod launch;
+mod source;
+mod specialize;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<function::JITFunction>()?;
+    module.add_class::<launch::Launcher>()?;
+    module.add_class::<compiled::CompiledKernel>()?;
+    module.add_class::<language::LanguageFunction>()?;
+    module.add_function(wrap_pyfunction!(language::language_functions, module)?)?;
+    module.add_function(wrap_pyfunction!(language::language_modules, module)?)?;
+    module.add_function(wrap_pyfunction!(language::language_types, module)?)?;
+    module.add_function(wrap_pyfunction!(launch::set_debug, module)?)?;
+    Ok(())
+}

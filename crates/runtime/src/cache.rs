@@ -10,8 +10,10 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 /// compile side by side.
 #[derive(Debug)]
 pub struct Cache<T> {
-    slots: Mutex<FxHashMap<Box<[Specialization]>, Arc<Slot<T>>>>,
+    slots: Mutex<Slots<T>>,
 }
+
+type Slots<T> = FxHashMap<Box<[Specialization]>, Arc<Slot<T>>>;
 
 /// The place of one variant: empty while it is being compiled, and after a compilation that failed.
 #[derive(Debug)]

@@ -22,6 +22,6 @@ pub use cache::Cache;
 pub use error::Error;
 pub use executable::Executable;
 pub use options::Options;
-pub use specialization::{Constant, Policy, Specialization};
+pub use specialization::{Constant, Descriptor, Policy, Specialization};
 pub use target::Target;
 pub use tegula_cpu::{ArrayRange, LaunchOptions};

@@ -47,14 +47,17 @@ pub enum Specialization {
     Constexpr(Constant),
     /// Several; with the host's number of the named-tuple class, if it is one.
     Tuple(Vec<Specialization>, Option<u64>),
-    /// A tensor descriptor; its parts are as in [`Argument::Descriptor`].
-    Descriptor {
-        base: Box<Specialization>,
-        shape: Vec<Specialization>,
-        strides: Vec<Specialization>,
-        block_shape: Vec<u32>,
-        pad_with_nan: bool,
-    },
+    Descriptor(Box<Descriptor>),
+}
+
+/// A tensor descriptor; its parts are as in [`Argument::Descriptor`].
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Descriptor {
+    pub base: Specialization,
+    pub shape: Vec<Specialization>,
+    pub strides: Vec<Specialization>,
+    pub block_shape: Vec<u32>,
+    pub pad_with_nan: bool,
 }
 
 /// A value known at compile time, comparable.
@@ -145,15 +148,13 @@ impl Specialization {
             }
             Specialization::Constexpr(constant) => Argument::Constexpr(constant.to_host_value(object)),
             Specialization::Tuple(items, class) => Argument::Tuple(all(items), tuple_class(*class, object)),
-            Specialization::Descriptor { base, shape, strides, block_shape, pad_with_nan } => {
-                Argument::Descriptor {
-                    base: Box::new(base.to_argument(object)),
-                    shape: all(shape),
-                    strides: all(strides),
-                    block_shape: block_shape.clone(),
-                    pad_with_nan: *pad_with_nan,
-                }
-            }
+            Specialization::Descriptor(descriptor) => Argument::Descriptor {
+                base: Box::new(descriptor.base.to_argument(object)),
+                shape: all(&descriptor.shape),
+                strides: all(&descriptor.strides),
+                block_shape: descriptor.block_shape.clone(),
+                pad_with_nan: descriptor.pad_with_nan,
+            },
         }
     }
 }

@@ -151,6 +151,11 @@ pub fn method(name: &str) -> Option<HostValue> {
     methods().find(|(known, _)| *known == name).map(|(_, method)| method)
 }
 
+/// The paths of `triton.language` itself, which is empty, and of the modules below it.
+pub fn modules() -> impl Iterator<Item = &'static str> {
+    std::iter::once("").chain(MODULES.iter().copied())
+}
+
 /// The modules below `triton.language`.
 static MODULES: &[&str] = &[
     "math",

@@ -1,0 +1,361 @@
+//! Reading arrays: address, type of elements, whether they may be written.
+//!
+//! torch tensors are recognised by their class and read through two attributes and a method; everything else through
+//! `__array_interface__` or DLPack.
+
+use crate::classes::type_name;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::ffi::c_str;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyCapsule, PyCapsuleMethods, PyDict, PyTuple, PyType};
+use std::ffi::{CStr, c_void};
+use tegula_ir::Scalar;
+
+/// An array that a kernel gets as a pointer.
+pub struct Array<'py> {
+    pub address: u64,
+    pub scalar: Scalar,
+    pub read_only: bool,
+    /// The object that says how far the array extends.
+    layout: Layout<'py>,
+}
+
+enum Layout<'py> {
+    /// A tensor, or what has `shape` and `stride()` like one.
+    Tensor(Bound<'py, PyAny>),
+    Interface(Bound<'py, PyDict>),
+    DlPack(Bound<'py, PyCapsule>),
+    /// Nothing is known.
+    Unknown,
+}
+
+/// Reads an object as an array; `None` if it is none.
+///
+/// # Errors
+/// A `TypeError` that says why an array cannot be used, without the parameter's name.
+pub fn read<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Array<'py>>> {
+    let py = object.py();
+    if let Some(torch) = torch(py)
+        && torch.is_tensor(object)
+    {
+        return tensor(object, torch).map(Some);
+    }
+    if let Ok(interface) = object.getattr(intern!(py, "__array_interface__")) {
+        return array_interface(object, &interface).map(Some);
+    }
+    if object.hasattr(intern!(py, "__cuda_array_interface__"))? {
+        return Err(elsewhere("a CUDA device"));
+    }
+    if object.hasattr(intern!(py, "__dlpack__"))? {
+        return dlpack(object).map(Some);
+    }
+    if object.hasattr(intern!(py, "data_ptr"))? && object.hasattr(intern!(py, "dtype"))? {
+        return duck(object).map(Some);
+    }
+    Ok(None)
+}
+
+impl Array<'_> {
+    /// What has to live while the address is in use, beside the argument itself.
+    pub fn owner(&self) -> Option<Py<PyAny>> {
+        match &self.layout {
+            Layout::DlPack(capsule) => Some(capsule.clone().into_any().unbind()),
+            Layout::Tensor(_) | Layout::Interface(_) | Layout::Unknown => None,
+        }
+    }
+
+    /// The lowest address and the number of bytes of the array; `None` if its extent is unknown.
+    pub fn extent(&self) -> PyResult<Option<(u64, u64)>> {
+        let (shape, strides) = match &self.layout {
+            Layout::Tensor(tensor) => {
+                let shape: Vec<i64> = tensor.getattr("shape")?.extract()?;
+                let strides: Vec<i64> = tensor.call_method0("stride")?.extract()?;
+                (shape, Some(strides))
+            }
+            Layout::Interface(interface) => {
+                let Some(shape) = interface.get_item("shape")? else { return Ok(None) };
+                let strides = match interface.get_item("strides")? {
+                    Some(strides) if !strides.is_none() => {
+                        let bytes: Vec<i64> = strides.extract()?;
+                        Some(bytes.iter().map(|stride| stride / i64::from(self.scalar.bytes())).collect())
+                    }
+                    _ => None,
+                };
+                (shape.extract()?, strides)
+            }
+            Layout::DlPack(capsule) => {
+                let tensor = dl_tensor(capsule)?;
+                let rank = tensor.ndim.max(0) as usize;
+                // SAFETY: DLPack says that `shape`, and `strides` unless it is null, point to `ndim` integers, which
+                // live as long as the capsule.
+                let list = |start: *const i64| unsafe { std::slice::from_raw_parts(start, rank) }.to_vec();
+                if rank == 0 {
+                    (Vec::new(), None)
+                } else {
+                    (list(tensor.shape), (!tensor.strides.is_null()).then(|| list(tensor.strides)))
+                }
+            }
+            Layout::Unknown => return Ok(None),
+        };
+        Ok(Some(span(self.address, &shape, strides.as_deref(), self.scalar.bytes())))
+    }
+}
+
+/// The bytes between the first and the last element of a strided array. Strides are in elements; `None` is row-major.
+fn span(address: u64, shape: &[i64], strides: Option<&[i64]>, element: u32) -> (u64, u64) {
+    if shape.contains(&0) {
+        return (address, 0);
+    }
+    let element = i64::from(element);
+    let (mut below, mut above) = (0, 0);
+    let mut contiguous = 1;
+    for (axis, extent) in shape.iter().enumerate().rev() {
+        let stride = strides.and_then(|strides| strides.get(axis)).copied().unwrap_or(contiguous);
+        contiguous *= extent;
+        let reach = (extent - 1) * stride * element;
+        if reach < 0 { below += reach } else { above += reach }
+    }
+    (address.wrapping_add_signed(below), (above - below + element) as u64)
+}
+
+/// What is needed of torch, once it has been imported.
+struct Torch {
+    tensor: Py<PyType>,
+    parameter: Py<PyType>,
+    /// `torch.Tensor.data_ptr`, looked up once.
+    data_ptr: Py<PyAny>,
+    /// torch has one object a type, so they are known by identity.
+    dtypes: Vec<(Py<PyAny>, Scalar)>,
+}
+
+static TORCH: PyOnceLock<Torch> = PyOnceLock::new();
+
+/// torch, if the program uses it: this never imports it.
+fn torch(py: Python<'_>) -> Option<&'static Torch> {
+    if let Some(torch) = TORCH.get(py) {
+        return Some(torch);
+    }
+    let modules = py.import("sys").ok()?.getattr("modules").ok()?;
+    let torch = modules.get_item("torch").ok()?;
+    let load = || -> PyResult<Torch> {
+        let tensor = torch.getattr("Tensor")?.cast_into::<PyType>()?;
+        let parameter = torch.getattr("nn")?.getattr("Parameter")?.cast_into::<PyType>()?;
+        let mut dtypes = Vec::new();
+        for (name, scalar) in DTYPES {
+            // Older releases lack the newer types.
+            if let Ok(dtype) = torch.getattr(*name) {
+                dtypes.push((dtype.unbind(), *scalar));
+            }
+        }
+        Ok(Torch {
+            data_ptr: tensor.getattr("data_ptr")?.unbind(),
+            tensor: tensor.unbind(),
+            parameter: parameter.unbind(),
+            dtypes,
+        })
+    };
+    // An import that is still under way has no classes yet.
+    TORCH.get_or_try_init(py, load).ok()
+}
+
+/// The names that torch and numpy's extensions give types.
+const DTYPES: &[(&str, Scalar)] = &[
+    ("float32", Scalar::Float32),
+    ("float16", Scalar::Float16),
+    ("bfloat16", Scalar::BFloat16),
+    ("int32", Scalar::Int32),
+    ("int64", Scalar::Int64),
+    ("float64", Scalar::Float64),
+    ("bool", Scalar::Int1),
+    ("uint8", Scalar::UInt8),
+    ("int8", Scalar::Int8),
+    ("int16", Scalar::Int16),
+    ("uint16", Scalar::UInt16),
+    ("uint32", Scalar::UInt32),
+    ("uint64", Scalar::UInt64),
+    ("float8_e4m3fn", Scalar::Float8E4M3),
+    ("float8_e5m2", Scalar::Float8E5M2),
+    ("float8_e4m3fnuz", Scalar::Float8E4B8),
+    ("float8_e5m2fnuz", Scalar::Float8E5B16),
+];
+
+impl Torch {
+    fn is_tensor(&self, object: &Bound<'_, PyAny>) -> bool {
+        let (py, class) = (object.py(), object.get_type());
+        class.is(self.tensor.bind(py))
+            || class.is(self.parameter.bind(py))
+            || class.is_subclass(self.tensor.bind(py)).unwrap_or(false)
+    }
+
+    fn scalar(&self, dtype: &Bound<'_, PyAny>) -> Option<Scalar> {
+        self.dtypes.iter().find(|(known, _)| known.is(dtype)).map(|(_, scalar)| *scalar)
+    }
+}
+
+/// The scalar type of a `torch.dtype`.
+pub fn torch_dtype(object: &Bound<'_, PyAny>) -> Option<Scalar> {
+    torch(object.py())?.scalar(object)
+}
+
+fn tensor<'py>(object: &Bound<'py, PyAny>, torch: &Torch) -> PyResult<Array<'py>> {
+    let py = object.py();
+    if !object.getattr(intern!(py, "is_cpu"))?.is_truthy()? {
+        return Err(elsewhere(&object.getattr(intern!(py, "device"))?.str()?.to_string()));
+    }
+    let dtype = object.getattr(intern!(py, "dtype"))?;
+    let scalar = torch.scalar(&dtype).ok_or_else(|| no_type(&dtype))?;
+    let address = torch.data_ptr.bind(py).call1((object,))?.extract()?;
+    Ok(Array { address, scalar, read_only: false, layout: Layout::Tensor(object.clone()) })
+}
+
+/// A wrapper of a tensor: `data_ptr()` and a `dtype` of torch or of `tegula.language`.
+fn duck<'py>(object: &Bound<'py, PyAny>) -> PyResult<Array<'py>> {
+    let dtype = object.getattr("dtype")?;
+    let scalar = torch_dtype(&dtype).or_else(|| crate::constants::scalar_type(&dtype));
+    let scalar = scalar.ok_or_else(|| no_type(&dtype))?;
+    let address = object.call_method0("data_ptr")?.extract()?;
+    let sized = object.hasattr("shape")? && object.hasattr("stride")?;
+    let layout = if sized { Layout::Tensor(object.clone()) } else { Layout::Unknown };
+    Ok(Array { address, scalar, read_only: false, layout })
+}
+
+fn array_interface<'py>(
+    object: &Bound<'py, PyAny>,
+    interface: &Bound<'py, PyAny>,
+) -> PyResult<Array<'py>> {
+    let py = object.py();
+    let interface = interface.cast::<PyDict>()?;
+    let field = |name: &Bound<'py, pyo3::types::PyString>| {
+        interface
+            .get_item(name)?
+            .ok_or_else(|| PyTypeError::new_err(format!("its `__array_interface__` has no entry {name}")))
+    };
+    let type_text = field(intern!(py, "typestr"))?;
+    let scalar = match interface_scalar(type_text.extract()?) {
+        Some(scalar) => scalar,
+        // Types that numpy itself lacks (ml_dtypes' bfloat16) are void to the interface, but have a name.
+        None => object
+            .getattr(intern!(py, "dtype"))
+            .and_then(|dtype| dtype.getattr(intern!(py, "name")))
+            .ok()
+            .and_then(|name| named_scalar(name.extract().ok()?))
+            .ok_or_else(|| no_type(&type_text))?,
+    };
+    let data = field(intern!(py, "data"))?;
+    let data = data
+        .cast::<PyTuple>()
+        .map_err(|_| PyTypeError::new_err("the `data` of its `__array_interface__` is no tuple"))?;
+    Ok(Array {
+        address: data.get_item(0)?.extract()?,
+        scalar,
+        read_only: data.get_item(1)?.is_truthy()?,
+        layout: Layout::Interface(interface.clone()),
+    })
+}
+
+/// A type as `__array_interface__` writes it, in this machine's byte order: `<f4`, `|b1`.
+fn interface_scalar(text: &str) -> Option<Scalar> {
+    let native = if cfg!(target_endian = "little") { '<' } else { '>' };
+    let kind = text.strip_prefix([native, '|', '='])?;
+    Some(match kind {
+        "b1" => Scalar::Int1,
+        "i1" => Scalar::Int8,
+        "i2" => Scalar::Int16,
+        "i4" => Scalar::Int32,
+        "i8" => Scalar::Int64,
+        "u1" => Scalar::UInt8,
+        "u2" => Scalar::UInt16,
+        "u4" => Scalar::UInt32,
+        "u8" => Scalar::UInt64,
+        "f2" => Scalar::Float16,
+        "f4" => Scalar::Float32,
+        "f8" => Scalar::Float64,
+        _ => return None,
+    })
+}
+
+fn named_scalar(name: &str) -> Option<Scalar> {
+    DTYPES.iter().find(|(known, _)| *known == name).map(|(_, scalar)| *scalar)
+}
+
+/// `DLDevice` and `DLTensor` of the DLPack standard.
+#[repr(C)]
+struct DlTensor {
+    data: *mut c_void,
+    device_type: i32,
+    device_id: i32,
+    ndim: i32,
+    type_code: u8,
+    type_bits: u8,
+    type_lanes: u16,
+    shape: *const i64,
+    strides: *const i64,
+    byte_offset: u64,
+}
+
+const DLPACK_NAME: &CStr = c_str!("dltensor");
+
+/// The tensor in a capsule that `__dlpack__` returned, which outlives the reference.
+fn dl_tensor<'c>(capsule: &'c Bound<'_, PyCapsule>) -> PyResult<&'c DlTensor> {
+    let pointer = capsule.pointer_checked(Some(DLPACK_NAME))?;
+    // SAFETY: a capsule of this name holds a `DLManagedTensor`, which starts with a `DLTensor` and lives as long
+    // as the capsule, which nobody else consumes.
+    Ok(unsafe { pointer.cast::<DlTensor>().as_ref() })
+}
+
+fn dlpack<'py>(object: &Bound<'py, PyAny>) -> PyResult<Array<'py>> {
+    let (device, _): (i32, i32) = object.call_method0("__dlpack_device__")?.extract()?;
+    if !matches!(device, DL_CPU | DL_CUDA_HOST) {
+        return Err(elsewhere(&format!("DLPack device {device}")));
+    }
+    let capsule = object.call_method0("__dlpack__")?.cast_into::<PyCapsule>()?;
+    let tensor = dl_tensor(&capsule)?;
+    let scalar = match (tensor.type_code, tensor.type_bits, tensor.type_lanes) {
+        (0, 8, 1) => Some(Scalar::Int8),
+        (0, 16, 1) => Some(Scalar::Int16),
+        (0, 32, 1) => Some(Scalar::Int32),
+        (0, 64, 1) => Some(Scalar::Int64),
+        (1, 8, 1) => Some(Scalar::UInt8),
+        (1, 16, 1) => Some(Scalar::UInt16),
+        (1, 32, 1) => Some(Scalar::UInt32),
+        (1, 64, 1) => Some(Scalar::UInt64),
+        (2, 16, 1) => Some(Scalar::Float16),
+        (2, 32, 1) => Some(Scalar::Float32),
+        (2, 64, 1) => Some(Scalar::Float64),
+        (4, 16, 1) => Some(Scalar::BFloat16),
+        (6, 8, 1) => Some(Scalar::Int1),
+        _ => None,
+    };
+    let Some(scalar) = scalar else {
+        let message = format!(
+            "its DLPack type (code {}, {} bits, {} lanes) is not supported",
+            tensor.type_code, tensor.type_bits, tensor.type_lanes
+        );
+        return Err(PyTypeError::new_err(message));
+    };
+    let address = (tensor.data as u64).wrapping_add(tensor.byte_offset);
+    Ok(Array { address, scalar, read_only: false, layout: Layout::DlPack(capsule) })
+}
+
+/// `kDLCPU` and `kDLCUDAHost` of the DLPack standard.
+const DL_CPU: i32 = 1;
+const DL_CUDA_HOST: i32 = 3;
+
+fn elsewhere(device: &str) -> PyErr {
+    PyValueError::new_err(format!("it is on the device {device}, but this kernel runs on the CPU; copy it there first"))
+}
+
+fn no_type(dtype: &Bound<'_, PyAny>) -> PyErr {
+    PyTypeError::new_err(format!("its elements are of type {dtype}, which kernels do not have"))
+}
+
+/// An argument in the words of a message: `torch.Tensor of bf16`, `numpy.ndarray of int32`, `list`, `int`.
+pub fn describe(object: &Bound<'_, PyAny>) -> String {
+    match read(object) {
+        Ok(Some(array)) => format!("{} of {}", type_name(object), array.scalar.language_name()),
+        _ => type_name(object),
+    }
+}
+

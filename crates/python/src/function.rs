@@ -1,0 +1,178 @@
+//! A function decorated with `jit`.
+
+use crate::binding::{Description, Parameter};
+use crate::compiled::CompiledKernel;
+use crate::grid::Grid;
+use crate::launch::{self, Launcher};
+use crate::source::{self, Source};
+use pyo3::exceptions::{PyOSError, PyRuntimeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyString, PyTuple};
+use std::sync::{Arc, OnceLock};
+use tegula_ir::SourceFile;
+use tegula_runtime::Cache;
+
+/// A kernel, or a function that kernels call; `kernel[grid](...)` launches it.
+#[pyclass(frozen, subclass, module = "tegula._native")]
+pub struct JITFunction {
+    pub name: String,
+    pub parameters: Vec<Parameter>,
+    pub noinline: bool,
+    /// The compiled variants.
+    pub cache: Cache<Py<CompiledKernel>>,
+    /// The Python function.
+    #[pyo3(get, name = "fn")]
+    function: Py<PyAny>,
+    /// Called with the arguments of each launch, before it.
+    #[pyo3(get)]
+    pre_run_hooks: Py<PyList>,
+    globals: Py<PyDict>,
+    /// The names and cells of the closure.
+    closure: Vec<(String, Py<PyAny>)>,
+    source: Source,
+    text: OnceLock<Result<Arc<SourceFile>, String>>,
+}
+
+impl JITFunction {
+    /// The text of the definition, or why there is none.
+    pub fn text(&self, py: Python<'_>) -> Result<Arc<SourceFile>, String> {
+        self.text.get_or_init(|| self.source.text(py, &self.name)).clone()
+    }
+
+    /// The names that the function's module defines.
+    pub fn globals<'py>(&self, py: Python<'py>) -> Bound<'py, PyDict> {
+        self.globals.bind(py).clone()
+    }
+
+    /// The closure's cell for a name.
+    pub fn cell<'py>(&self, py: Python<'py>, name: &str) -> Option<Bound<'py, PyAny>> {
+        let (_, cell) = self.closure.iter().find(|(known, _)| known == name)?;
+        Some(cell.bind(py).clone())
+    }
+
+    /// The names of the closure.
+    pub fn cell_names(&self, _py: Python<'_>) -> Vec<String> {
+        self.closure.iter().map(|(name, _)| name.clone()).collect()
+    }
+
+    /// Calls what has to be called before a launch.
+    pub fn call_hooks(
+        &self,
+        positional: &Bound<'_, PyTuple>,
+        keywords: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<()> {
+        for hook in self.pre_run_hooks.bind(positional.py()) {
+            hook.call(positional, keywords)?;
+        }
+        Ok(())
+    }
+}
+
+#[pymethods]
+impl JITFunction {
+    #[new]
+    fn new(
+        function: &Bound<'_, PyAny>,
+        parameters: Vec<Description<'_>>,
+        noinline: bool,
+    ) -> PyResult<JITFunction> {
+        let py = function.py();
+        let names: Vec<String> = function.getattr("__code__")?.getattr("co_freevars")?.extract()?;
+        let cells = function.getattr("__closure__")?;
+        let cells: Vec<Bound<'_, PyAny>> = if cells.is_none() { Vec::new() } else { cells.extract()? };
+        Ok(JITFunction {
+            name: function.getattr("__name__")?.extract()?,
+            parameters: parameters
+                .into_iter()
+                .map(|description| Parameter::new(py, description))
+                .collect::<PyResult<_>>()?,
+            noinline,
+            cache: Cache::default(),
+            function: function.clone().unbind(),
+            pre_run_hooks: PyList::empty(py).unbind(),
+            globals: source::globals(function)?.unbind(),
+            closure: names.into_iter().zip(cells.into_iter().map(Bound::unbind)).collect(),
+            source: Source::of(function)?,
+            text: OnceLock::new(),
+        })
+    }
+
+    /// The kernel with its grid, to be called with the arguments.
+    fn __getitem__(slf: Bound<'_, Self>, grid: &Bound<'_, PyAny>) -> PyResult<Launcher> {
+        Ok(Launcher { grid: Grid::new(grid)?, kernel: slf.unbind() })
+    }
+
+    /// Launches the kernel; with `warmup`, compiles it alone.
+    #[pyo3(signature = (*args, grid, warmup = false, **kwargs))]
+    fn run(
+        slf: &Bound<'_, Self>,
+        args: &Bound<'_, PyTuple>,
+        grid: &Bound<'_, PyAny>,
+        warmup: bool,
+        kwargs: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Py<CompiledKernel>> {
+        if warmup {
+            launch::compile(slf, args, kwargs)
+        } else {
+            launch::launch(slf, args, kwargs, &Grid::new(grid)?)
+        }
+    }
+
+    /// Compiles the kernel for arguments like these, which may be types in the place of tensors.
+    #[pyo3(signature = (*args, grid = None, **kwargs))]
+    fn warmup(
+        slf: &Bound<'_, Self>,
+        args: &Bound<'_, PyTuple>,
+        grid: Option<&Bound<'_, PyAny>>,
+        kwargs: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Py<CompiledKernel>> {
+        if let Some(grid) = grid.filter(|grid| !grid.is_none()) {
+            Grid::new(grid)?;
+        }
+        launch::compile(slf, args, kwargs)
+    }
+
+    #[pyo3(signature = (*_args, **_kwargs))]
+    fn __call__(&self, _args: &Bound<'_, PyTuple>, _kwargs: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
+        let message = format!(
+            "`{0}` is a kernel: launch it with a grid, `{0}[grid](...)`, or call it inside another kernel",
+            self.name
+        );
+        Err(PyRuntimeError::new_err(message))
+    }
+
+    /// Forgets everything that has been compiled.
+    fn clear_cache(&self) {
+        self.cache.clear();
+    }
+
+    /// Every variant that has been compiled.
+    fn compiled_kernels(&self, py: Python<'_>) -> Vec<Py<CompiledKernel>> {
+        self.cache.compiled().iter().map(|kernel| kernel.clone_ref(py)).collect()
+    }
+
+    /// The text of the definition, decorators included.
+    #[getter]
+    fn raw_src(&self, py: Python<'_>) -> PyResult<String> {
+        self.text(py).map(|file| file.text.clone()).map_err(PyOSError::new_err)
+    }
+
+    /// The line of the first decorator in its file.
+    #[getter]
+    fn starting_line_number(&self) -> u32 {
+        self.source.first_line()
+    }
+
+    /// The names of the parameters, in order.
+    #[getter]
+    fn arg_names<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        PyList::new(py, self.parameters.iter().map(|parameter| PyString::new(py, &parameter.name)))
+    }
+
+    /// The indices of the parameters annotated `tl.constexpr`.
+    #[getter]
+    fn constexprs(&self) -> Vec<usize> {
+        let constexpr = |(index, parameter): (usize, &Parameter)| parameter.constexpr.then_some(index);
+        self.parameters.iter().enumerate().filter_map(constexpr).collect()
+    }
+}

@@ -1,0 +1,198 @@
+//! Launches: find or compile the kernel for these arguments, and run it.
+
+use crate::arrays;
+use crate::binding::bind;
+use crate::compiled::CompiledKernel;
+use crate::errors;
+use crate::function::JITFunction;
+use crate::grid::Grid;
+use crate::host::LiveHost;
+use crate::specialize::Arguments;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use tegula_frontend::{HostValue, Request};
+use tegula_runtime::{Error, Executable, LaunchOptions, Target, executable};
+
+/// A kernel with its grid: `kernel[grid]`.
+#[pyclass(frozen, module = "tegula._native")]
+pub struct Launcher {
+    pub kernel: Py<JITFunction>,
+    pub grid: Grid,
+}
+
+#[pymethods]
+impl Launcher {
+    #[pyo3(signature = (*args, **kwargs))]
+    fn __call__(
+        &self,
+        args: &Bound<'_, PyTuple>,
+        kwargs: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Py<CompiledKernel>> {
+        launch(self.kernel.bind(args.py()), args, kwargs, &self.grid)
+    }
+}
+
+/// Whether accesses are checked against the arrays passed.
+static DEBUG: AtomicBool = AtomicBool::new(false);
+
+/// Whether accesses are checked against the arrays passed (`TEGULA_DEBUG=1`).
+#[pyfunction]
+pub fn set_debug(on: bool) {
+    DEBUG.store(on, Ordering::Relaxed);
+}
+
+/// Launches a kernel and waits for its end.
+pub fn launch(
+    kernel: &Bound<'_, JITFunction>,
+    positional: &Bound<'_, PyTuple>,
+    keywords: Option<&Bound<'_, PyDict>>,
+    grid: &Grid,
+) -> PyResult<Py<CompiledKernel>> {
+    let py = kernel.py();
+    let function = kernel.get();
+    function.call_hooks(positional, keywords)?;
+    let (bound, _options) = bind(&function.name, &function.parameters, positional, keywords)?;
+    let mut arguments = specialize(kernel, &bound, DEBUG.load(Ordering::Relaxed))?;
+    let compiled = find_or_compile(kernel, &mut arguments, &bound)?;
+    let grid = grid.resolve(py, || {
+        let meta = PyDict::new(py);
+        for (parameter, argument) in function.parameters.iter().zip(&bound) {
+            meta.set_item(&parameter.name, argument)?;
+        }
+        if let Some(keywords) = keywords {
+            // Options that are no parameters: `num_warps` may well decide a grid.
+            for (name, value) in keywords {
+                if !meta.contains(&name)? {
+                    meta.set_item(name, value)?;
+                }
+            }
+        }
+        Ok(meta)
+    })?;
+    let executable = &compiled.get().executable;
+    for &(leaf, parameter) in &arguments.read_only {
+        if executable.stored_through().get(leaf).copied().unwrap_or(false) {
+            let message = format!(
+                "argument `{}` of `{}` is a read-only {}, but the kernel stores through it; pass a writable copy",
+                function.parameters[parameter].name,
+                function.name,
+                arrays::describe(&bound[parameter])
+            );
+            return Err(PyValueError::new_err(message));
+        }
+    }
+    let bounds = arguments.ranges.take().filter(|_| !arguments.unknown_extent);
+    let options = LaunchOptions { threads: None, bounds };
+    let leaves = &arguments.leaves;
+    // SAFETY: as in Triton, the addresses that a kernel computes from its arguments are the caller's responsibility;
+    // the arrays themselves outlive the launch, since the caller holds them.
+    let outcome = py.detach(|| unsafe { executable.launch(grid, leaves, &options) });
+    match outcome {
+        Ok(()) => Ok(compiled),
+        Err(error) => Err(errors::to_python(py, &error)),
+    }
+}
+
+/// Compiles a kernel for arguments like these, without running it.
+pub fn compile(
+    kernel: &Bound<'_, JITFunction>,
+    positional: &Bound<'_, PyTuple>,
+    keywords: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Py<CompiledKernel>> {
+    let function = kernel.get();
+    let (bound, _options) = bind(&function.name, &function.parameters, positional, keywords)?;
+    let mut arguments = specialize(kernel, &bound, false)?;
+    find_or_compile(kernel, &mut arguments, &bound)
+}
+
+fn specialize(kernel: &Bound<'_, JITFunction>, bound: &[Bound<'_, PyAny>], check: bool) -> PyResult<Arguments> {
+    let function = kernel.get();
+    Arguments::new(&function.parameters, bound, check).map_err(|(index, error)| {
+        let parameter = &function.parameters[index];
+        errors::argument(kernel.py(), &function.name, &parameter.name, &bound[index], &error)
+    })
+}
+
+/// The kernel compiled for these arguments, from the cache if what it was compiled from has not changed.
+fn find_or_compile(
+    kernel: &Bound<'_, JITFunction>,
+    arguments: &mut Arguments,
+    bound: &[Bound<'_, PyAny>],
+) -> PyResult<Py<CompiledKernel>> {
+    let py = kernel.py();
+    let function = kernel.get();
+    if let Some(compiled) = function.cache.get(&arguments.key) {
+        if is_current(py, compiled.get())? {
+            return Ok(compiled.clone_ref(py));
+        }
+        function.cache.remove(&arguments.key, &compiled);
+    }
+    let (key, objects) = (&arguments.key, &arguments.objects);
+    let unbound = kernel.clone().unbind();
+    // Another thread may be compiling the same: waiting for it with the interpreter's lock held would stop both.
+    let outcome: Result<Arc<Py<CompiledKernel>>, Error> = py.detach(|| {
+        function.cache.get_or_compile(key, || {
+            let (lowered, dependencies, mut kept) = Python::attach(|py| {
+                let host = LiveHost::new(py);
+                let objects: Vec<_> = objects.iter().map(|object| object.bind(py).clone()).collect();
+                let resolve = |number| {
+                    let object = objects.iter().find(|object| crate::constants::number(object) == number);
+                    object.map_or(HostValue::None, |object| host.value(object))
+                };
+                let request = Request {
+                    kernel: host.function_ref(unbound.bind(py)),
+                    arguments: key.iter().map(|one| one.to_argument(&resolve)).collect(),
+                };
+                let lowered = executable::lower(&host, &request);
+                let (dependencies, kept) = host.finish();
+                (lowered, dependencies, kept)
+            });
+            let executable = Executable::new(lowered?, Target::Cpu)?;
+            Python::attach(|py| {
+                kept.extend(objects.iter().map(|object| object.clone_ref(py)));
+                let compiled = CompiledKernel { executable, dependencies, objects: kept };
+                Ok(Py::new(py, compiled).expect("an object without a base class needs memory alone"))
+            })
+        })
+    });
+    match outcome {
+        Ok(compiled) => Ok(compiled.clone_ref(py)),
+        Err(mut error) => {
+            if let Error::Compile(error) = &mut error
+                && let Some(last) = error.diagnostics.last_mut()
+            {
+                last.notes.push(called_with(kernel, bound));
+            }
+            Err(errors::to_python(py, &error))
+        }
+    }
+}
+
+fn is_current(py: Python<'_>, compiled: &CompiledKernel) -> PyResult<bool> {
+    for dependency in &compiled.dependencies {
+        if !dependency.holds(py)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// The arguments of a call in the words of a message.
+fn called_with(kernel: &Bound<'_, JITFunction>, bound: &[Bound<'_, PyAny>]) -> String {
+    let function = kernel.get();
+    let arguments: Vec<String> = function
+        .parameters
+        .iter()
+        .zip(bound)
+        .map(|(parameter, object)| {
+            let kind = arrays::describe(object);
+            let plain = matches!(kind.as_str(), "int" | "float" | "bool" | "str" | "NoneType");
+            let text = if plain { object.repr().map_or(kind, |text| text.to_string()) } else { kind };
+            format!("{}={text}", parameter.name)
+        })
+        .collect();
+    format!("`{}` was called with {}", function.name, arguments.join(", "))
+}

@@ -1,0 +1,219 @@
+//! Python arguments as specialisations, and what is left of them for the launch.
+
+use crate::arrays;
+use crate::binding::Parameter;
+use crate::classes::{classes, is_instance};
+use crate::constants::{Objects, constant, named_tuple_class, numpy_scalar, pointer_type, scalar_type};
+use crate::function::JITFunction;
+use crate::language::LanguageFunction;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyFloat, PyInt, PyString, PyTuple};
+use tegula_ir::{Pointer, Scalar};
+use tegula_runtime::{ArrayRange, Constant, Descriptor, Policy, Specialization, specialization};
+
+/// What a call's arguments come to.
+#[derive(Default)]
+pub struct Arguments {
+    /// What the kernel is compiled for, one a parameter.
+    pub key: Vec<Specialization>,
+    /// The run-time leaves.
+    pub leaves: Vec<u64>,
+    /// The objects that the key refers to by address.
+    pub objects: Objects,
+    /// The leaves that are addresses of read-only arrays, with the parameter's index.
+    pub read_only: Vec<(usize, usize)>,
+    /// The memory of the arrays, if accesses are to be checked.
+    pub ranges: Option<Vec<ArrayRange>>,
+    /// Whether an array's extent is unknown, so that nothing can be checked.
+    pub unknown_extent: bool,
+    /// What owns memory for the time of the launch.
+    kept: Vec<Py<PyAny>>,
+}
+
+impl Arguments {
+    /// Specialises one argument a parameter. `check` asks for the arrays' extents.
+    pub fn new(parameters: &[Parameter], bound: &[Bound<'_, PyAny>], check: bool) -> Result<Arguments, (usize, PyErr)> {
+        let mut arguments = Arguments {
+            key: Vec::with_capacity(bound.len()),
+            leaves: Vec::with_capacity(bound.len()),
+            ranges: check.then(Vec::new),
+            ..Arguments::default()
+        };
+        for (index, (parameter, object)) in parameters.iter().zip(bound).enumerate() {
+            let specialized = if parameter.constexpr {
+                constant(object, &mut arguments.objects).map(Specialization::Constexpr)
+            } else {
+                arguments.runtime(index, parameter, object)
+            };
+            match specialized {
+                Ok(specialized) => arguments.key.push(specialized),
+                Err(error) => return Err((index, error)),
+            }
+        }
+        Ok(arguments)
+    }
+
+    fn runtime(
+        &mut self,
+        index: usize,
+        parameter: &Parameter,
+        object: &Bound<'_, PyAny>,
+    ) -> PyResult<Specialization> {
+        let py = object.py();
+        if let Ok(value) = object.cast_exact::<PyInt>() {
+            return self.integer(parameter, value.as_any());
+        }
+        if let Ok(value) = object.cast_exact::<PyFloat>() {
+            return Ok(self.float(parameter, value.value()));
+        }
+        if let Ok(value) = object.cast_exact::<PyBool>() {
+            return Ok(self.boolean(parameter, value.is_true()));
+        }
+        if object.is_none() {
+            return Ok(Specialization::Constexpr(Constant::None));
+        }
+        if let Some(array) = arrays::read(object)? {
+            return self.array(index, parameter, &array);
+        }
+        if let Ok(tuple) = object.cast::<PyTuple>() {
+            let items = tuple.iter().map(|item| self.runtime(index, parameter, &item)).collect::<PyResult<_>>()?;
+            return Ok(Specialization::Tuple(items, named_tuple_class(object, &mut self.objects)));
+        }
+        let classes = classes(py)?;
+        if is_instance(object, &classes.tensor_descriptor) {
+            return self.descriptor(index, parameter, object);
+        }
+        let is_constant = object.cast::<PyString>().is_ok()
+            || scalar_type(object).is_some()
+            || pointer_type(object)?.is_some()
+            || object.cast::<JITFunction>().is_ok()
+            || object.cast::<LanguageFunction>().is_ok()
+            || is_instance(object, &classes.constexpr)
+            || is_instance(object, &classes.constexpr_function);
+        if is_constant {
+            return Ok(Specialization::Constexpr(constant(object, &mut self.objects)?));
+        }
+        if let Some(number) = numpy_scalar(object)? {
+            return self.runtime(index, parameter, &number);
+        }
+        if object.cast::<PyInt>().is_ok() {
+            return self.integer(parameter, object);
+        }
+        if let Ok(value) = object.cast::<PyFloat>() {
+            return Ok(self.float(parameter, value.value()));
+        }
+        if let Ok(number) = object.call_method0("__index__") {
+            return self.integer(parameter, &number);
+        }
+        if is_instance(object, &classes.enumeration) {
+            return Ok(Specialization::Constexpr(constant(object, &mut self.objects)?));
+        }
+        Err(PyTypeError::new_err(
+            "a kernel takes tensors and arrays, ints, floats, bools, None, and tuples of these; everything else \
+             needs a parameter annotated `tl.constexpr`",
+        ))
+    }
+
+    fn integer(&mut self, parameter: &Parameter, value: &Bound<'_, PyAny>) -> PyResult<Specialization> {
+        let value = match value.extract::<i64>() {
+            Ok(value) => i128::from(value),
+            Err(_) => value
+                .extract::<i128>()
+                .map_err(|_| PyValueError::new_err(format!("{value} fits neither int64 nor uint64")))?,
+        };
+        match parameter.declared {
+            Some(Scalar::Int1) => Ok(specialization::boolean(value != 0, &mut self.leaves)),
+            Some(scalar) if scalar.is_float() => Ok(self.float(parameter, value as f64)),
+            Some(scalar) => Ok(specialization::typed_integer(value, scalar, parameter.policy, &mut self.leaves)),
+            None => specialization::integer(value, parameter.policy, &mut self.leaves)
+                .map_err(|error| PyValueError::new_err(error.to_string())),
+        }
+    }
+
+    fn float(&mut self, parameter: &Parameter, value: f64) -> Specialization {
+        match parameter.declared {
+            Some(Scalar::Float64) => specialization::double(value, &mut self.leaves),
+            _ => specialization::float(value, &mut self.leaves),
+        }
+    }
+
+    fn boolean(&mut self, parameter: &Parameter, value: bool) -> Specialization {
+        match parameter.declared {
+            Some(scalar) if scalar.is_int() && scalar != Scalar::Int1 => {
+                specialization::typed_integer(value.into(), scalar, parameter.policy, &mut self.leaves)
+            }
+            _ => specialization::boolean(value, &mut self.leaves),
+        }
+    }
+
+    fn array(
+        &mut self,
+        index: usize,
+        parameter: &Parameter,
+        array: &arrays::Array<'_>,
+    ) -> PyResult<Specialization> {
+        if array.read_only {
+            self.read_only.push((self.leaves.len(), index));
+        }
+        if self.ranges.is_some() {
+            match array.extent()? {
+                Some((address, bytes)) => self.ranges.get_or_insert_default().push(ArrayRange {
+                    name: parameter.name.clone(),
+                    address: address as usize,
+                    bytes: bytes as usize,
+                }),
+                None => self.unknown_extent = true,
+            }
+        }
+        if let Some(owner) = array.owner() {
+            self.kept.push(owner);
+        }
+        let pointer = Pointer { pointee: array.scalar, depth: 1, constant: parameter.constant };
+        Ok(specialization::pointer(array.address, pointer, parameter.policy, &mut self.leaves))
+    }
+
+    fn descriptor(
+        &mut self,
+        index: usize,
+        parameter: &Parameter,
+        object: &Bound<'_, PyAny>,
+    ) -> PyResult<Specialization> {
+        let integers = |name: &str| -> PyResult<Vec<i64>> {
+            object.getattr(name)?.try_iter()?.map(|item| item?.extract()).collect()
+        };
+        let base = object.getattr("base")?;
+        let array = arrays::read(&base)?
+            .ok_or_else(|| PyTypeError::new_err("the base of the descriptor is no tensor"))?;
+        let base = self.array(index, parameter, &array)?;
+        let mut shape = Vec::new();
+        for extent in integers("shape")? {
+            if i32::try_from(extent).is_err() {
+                let message = format!("the descriptor's extent {extent} does not fit int32");
+                return Err(PyValueError::new_err(message));
+            }
+            shape.push(specialization::typed_integer(extent.into(), Scalar::Int32, Policy::default(), &mut self.leaves));
+        }
+        let mut strides = integers("strides")?;
+        let last = strides.pop();
+        if last != Some(1) {
+            return Err(PyValueError::new_err("the last stride of a descriptor must be 1"));
+        }
+        let mut strides: Vec<Specialization> = strides
+            .into_iter()
+            .map(|stride| {
+                specialization::typed_integer(stride.into(), Scalar::Int64, Policy::default(), &mut self.leaves)
+            })
+            .collect();
+        strides.push(Specialization::Constexpr(Constant::Int(1)));
+        let mut block_shape = Vec::new();
+        for extent in integers("block_shape")? {
+            block_shape.push(u32::try_from(extent).map_err(|_| {
+                PyValueError::new_err(format!("the extent {extent} of the descriptor's block is not positive"))
+            })?);
+        }
+        let pad_with_nan = object.getattr("padding")?.extract::<String>()? == "nan";
+        let descriptor = Descriptor { base, shape, strides, block_shape, pad_with_nan };
+        Ok(Specialization::Descriptor(Box::new(descriptor)))
+    }
+}
