@@ -221,10 +221,7 @@ fn duck<'py>(object: &Bound<'py, PyAny>) -> PyResult<Array<'py>> {
     Ok(Array { address, scalar, read_only: false, layout })
 }
 
-fn array_interface<'py>(
-    object: &Bound<'py, PyAny>,
-    interface: &Bound<'py, PyAny>,
-) -> PyResult<Array<'py>> {
+fn array_interface<'py>(object: &Bound<'py, PyAny>, interface: &Bound<'py, PyAny>) -> PyResult<Array<'py>> {
     let py = object.py();
     let interface = interface.cast::<PyDict>()?;
     let field = |name: &Bound<'py, pyo3::types::PyString>| {
@@ -344,7 +341,9 @@ const DL_CPU: i32 = 1;
 const DL_CUDA_HOST: i32 = 3;
 
 fn elsewhere(device: &str) -> PyErr {
-    PyValueError::new_err(format!("it is on the device {device}, but this kernel runs on the CPU; copy it there first"))
+    PyValueError::new_err(format!(
+        "it is on the device {device}, but this kernel runs on the CPU; copy it there first"
+    ))
 }
 
 fn no_type(dtype: &Bound<'_, PyAny>) -> PyErr {
@@ -358,4 +357,3 @@ pub fn describe(object: &Bound<'_, PyAny>) -> String {
         _ => type_name(object),
     }
 }
-

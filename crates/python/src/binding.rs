@@ -120,7 +120,8 @@ pub fn bind<'py>(
             let Some(index) = known else { return Err(unexpected(kernel, parameters, &key)) };
             let place = &mut places[index];
             if place.is_some() {
-                let message = format!("`{kernel}` got two values for the argument `{}`", parameters[index].name);
+                let message =
+                    format!("`{kernel}` got two values for the argument `{}`", parameters[index].name);
                 return Err(PyTypeError::new_err(message));
             }
             *place = Some(value);

@@ -66,7 +66,9 @@ pub fn constant(object: &Bound<'_, PyAny>, objects: &mut Objects) -> PyResult<Co
         || object.cast::<PyType>().is_ok()
         || is_instance(object, &classes.constexpr_function)
         || is_instance(object, &classes.enumeration);
-    if !by_identity && (object.cast::<PyDict>().is_ok() || object.hash().is_err() || arrays::read(object)?.is_some()) {
+    if !by_identity
+        && (object.cast::<PyDict>().is_ok() || object.hash().is_err() || arrays::read(object)?.is_some())
+    {
         let message = format!("a constexpr cannot be of type {}", type_name(object));
         return Err(PyTypeError::new_err(message));
     }
@@ -99,7 +101,9 @@ pub fn pointer_type(object: &Bound<'_, PyAny>) -> PyResult<Option<Pointer>> {
     }
     match pointer_type(&element)? {
         Some(inner) => Ok(Some(Pointer { depth: inner.depth.saturating_add(1), ..inner })),
-        None => Err(PyTypeError::new_err(format!("{object} points to what is neither a number nor a pointer"))),
+        None => {
+            Err(PyTypeError::new_err(format!("{object} points to what is neither a number nor a pointer")))
+        }
     }
 }
 

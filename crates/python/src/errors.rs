@@ -45,7 +45,13 @@ fn exception<'py>(py: Python<'py>, name: &str, arguments: impl pyo3::call::PyCal
 }
 
 /// An error about the argument of a parameter; what `error` says follows the name.
-pub fn argument(py: Python<'_>, kernel: &str, parameter: &str, object: &Bound<'_, PyAny>, error: &PyErr) -> PyErr {
+pub fn argument(
+    py: Python<'_>,
+    kernel: &str,
+    parameter: &str,
+    object: &Bound<'_, PyAny>,
+    error: &PyErr,
+) -> PyErr {
     let reason = error.value(py);
     let message = format!("argument `{parameter}` of `{kernel}` is of type {}: {reason}", type_name(object));
     let class = error.get_type(py);

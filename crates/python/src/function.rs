@@ -9,6 +9,8 @@ use pyo3::exceptions::{PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use std::sync::{Arc, OnceLock};
+use tegula_frontend::lower::Syntax;
+use tegula_frontend::{FunctionSource, ParamSource};
 use tegula_ir::SourceFile;
 use tegula_runtime::Cache;
 
@@ -29,14 +31,31 @@ pub struct JITFunction {
     globals: Py<PyDict>,
     /// The names and cells of the closure.
     closure: Vec<(String, Py<PyAny>)>,
-    source: Source,
+    place: Source,
     text: OnceLock<Result<Arc<SourceFile>, String>>,
+    source: OnceLock<Arc<FunctionSource>>,
 }
 
 impl JITFunction {
     /// The text of the definition, or why there is none.
     pub fn text(&self, py: Python<'_>) -> Result<Arc<SourceFile>, String> {
-        self.text.get_or_init(|| self.source.text(py, &self.name)).clone()
+        self.text.get_or_init(|| self.place.text(py, &self.name)).clone()
+    }
+
+    /// The definition for the front end, made once with the parameters given. The error says why there is no text.
+    pub fn source(&self, py: Python<'_>, params: Vec<ParamSource>) -> Result<Arc<FunctionSource>, String> {
+        let file = self.text(py)?;
+        let source = self.source.get_or_init(|| {
+            Arc::new(FunctionSource {
+                name: self.name.clone(),
+                file,
+                start: 0,
+                noinline: self.noinline,
+                params,
+                syntax: Syntax::default(),
+            })
+        });
+        Ok(Arc::clone(source))
     }
 
     /// The names that the function's module defines.
@@ -51,7 +70,7 @@ impl JITFunction {
     }
 
     /// The names of the closure.
-    pub fn cell_names(&self, _py: Python<'_>) -> Vec<String> {
+    pub fn cell_names(&self) -> Vec<String> {
         self.closure.iter().map(|(name, _)| name.clone()).collect()
     }
 
@@ -92,8 +111,9 @@ impl JITFunction {
             pre_run_hooks: PyList::empty(py).unbind(),
             globals: source::globals(function)?.unbind(),
             closure: names.into_iter().zip(cells.into_iter().map(Bound::unbind)).collect(),
-            source: Source::of(function)?,
+            place: Source::of(function)?,
             text: OnceLock::new(),
+            source: OnceLock::new(),
         })
     }
 
@@ -160,7 +180,7 @@ impl JITFunction {
     /// The line of the first decorator in its file.
     #[getter]
     fn starting_line_number(&self) -> u32 {
-        self.source.first_line()
+        self.place.first_line()
     }
 
     /// The names of the parameters, in order.

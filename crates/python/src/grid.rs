@@ -41,8 +41,10 @@ fn extents(grid: &Bound<'_, PyAny>) -> PyResult<[u32; 3]> {
     } else if let Ok(list) = grid.cast::<PyList>() {
         list.iter().collect()
     } else {
-        let message =
-            format!("the grid must be a tuple of 1 to 3 ints, or a function that returns one, but it is {}", found(grid));
+        let message = format!(
+            "the grid must be a tuple of 1 to 3 ints, or a function that returns one, but it is {}",
+            found(grid)
+        );
         return Err(PyTypeError::new_err(message));
     };
     if items.is_empty() || items.len() > 3 {
@@ -59,7 +61,8 @@ fn extents(grid: &Bound<'_, PyAny>) -> PyResult<[u32; 3]> {
         extents[axis] = match index.extract::<i64>().ok().and_then(|extent| i32::try_from(extent).ok()) {
             Some(extent) if extent >= 0 => extent as u32,
             _ => {
-                let message = format!("extent {axis} of the grid is {index}, which is not from 0 to 2147483647");
+                let message =
+                    format!("extent {axis} of the grid is {index}, which is not from 0 to 2147483647");
                 return Err(PyValueError::new_err(message));
             }
         };

@@ -15,6 +15,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 use tegula_frontend::host::TupleClass;
+use tegula_frontend::lower::PythonFunction;
 use tegula_frontend::{
     FunctionRef, FunctionSource, Host, HostValue, ObjectRef, ParamSource, builtin, prelude,
 };
@@ -85,7 +86,8 @@ impl<'py> LiveHost<'py> {
             return Ok(function.get().value().clone());
         }
         if let Ok(module) = object.cast::<PyModule>() {
-            return Ok(language_path(module).map_or_else(|| HostValue::Module(ObjectRef(self.keep(object))), HostValue::Language));
+            return Ok(language_path(module)
+                .map_or_else(|| HostValue::Module(ObjectRef(self.keep(object))), HostValue::Language));
         }
         if object.cast::<JITFunction>().is_ok() {
             return Ok(HostValue::Function(FunctionRef(self.keep(object))));
@@ -115,15 +117,15 @@ impl<'py> LiveHost<'py> {
             if let Some(class) = self.tuple_class(object)? {
                 return Ok(HostValue::TupleClass(class));
             }
-            if let Some(value) = language_class(class) {
-                return Ok(value);
-            }
-            return Ok(self.other(object));
+            return Ok(known_by_name(object).unwrap_or_else(|| self.other(class)));
         }
         if let Some(value) = numpy_scalar(object)? {
             return self.try_value(&value);
         }
         if object.cast::<PyFunction>().is_ok() || object.cast::<PyCFunction>().is_ok() {
+            if let Some(value) = known_by_name(object) {
+                return Ok(value);
+            }
             let name = object.getattr("__qualname__")?.extract()?;
             return Ok(HostValue::PlainFunction { name });
         }
@@ -148,16 +150,15 @@ impl<'py> LiveHost<'py> {
     /// The Python object that a value is.
     fn python(&self, value: &HostValue) -> PyResult<Bound<'py, PyAny>> {
         let py = self.py;
-        let kept = |number| self.object(number).ok_or_else(|| PyValueError::new_err("an object from elsewhere"));
+        let kept =
+            |number| self.object(number).ok_or_else(|| PyValueError::new_err("an object from elsewhere"));
         Ok(match value {
             HostValue::None => py.None().into_bound(py),
             HostValue::Bool(value) => PyBool::new(py, *value).to_owned().into_any(),
             HostValue::Int(value) => value.into_pyobject(py)?.into_any(),
             HostValue::Float(value) => PyFloat::new(py, *value).into_any(),
             HostValue::Str(text) => PyString::new(py, text).into_any(),
-            HostValue::Type(scalar) => {
-                py.import("tegula.language")?.getattr(builtin::type_name(*scalar))?
-            }
+            HostValue::Type(scalar) => py.import("tegula.language")?.getattr(builtin::type_name(*scalar))?,
             HostValue::PointerType(pointer) => {
                 let language = py.import("tegula.language")?;
                 let mut ty = language.getattr(builtin::type_name(pointer.pointee))?;
@@ -189,8 +190,16 @@ impl<'py> LiveHost<'py> {
             | HostValue::Module(ObjectRef(number))
             | HostValue::Other(ObjectRef(number), _) => kept(*number)?,
             HostValue::TupleClass(class) => kept(class.object.0)?,
+            HostValue::Python(function) => {
+                let name = function.name();
+                match py.import("builtins")?.getattr_opt(name)? {
+                    Some(function) => function,
+                    None => py.import("tegula.language")?.getattr(name)?,
+                }
+            }
             HostValue::PlainFunction { name } => {
-                let message = format!("the Python function `{name}` cannot be passed to a constexpr function");
+                let message =
+                    format!("the Python function `{name}` cannot be passed to a constexpr function");
                 return Err(PyValueError::new_err(message));
             }
         })
@@ -227,7 +236,9 @@ impl<'py> LiveHost<'py> {
         value: Option<&Bound<'py, PyAny>>,
         dependency: impl FnOnce(Option<Py<PyAny>>) -> Dependency,
     ) {
-        let stays = value.is_some_and(|value| value.cast::<PyModule>().is_ok() || value.cast::<LanguageFunction>().is_ok());
+        let stays = value.is_some_and(|value| {
+            value.cast::<PyModule>().is_ok() || value.cast::<LanguageFunction>().is_ok()
+        });
         if !stays {
             self.dependencies.borrow_mut().push(dependency(value.map(|value| value.clone().unbind())));
         }
@@ -238,22 +249,13 @@ impl Host for LiveHost<'_> {
     fn function(&self, function: FunctionRef) -> Result<Arc<FunctionSource>, String> {
         let function = self.jit_function(function).ok_or("it is no function of this program")?;
         let function = function.get();
-        let file = function.text(self.py)?;
-        let params = function
-            .parameters
-            .iter()
-            .map(|parameter| ParamSource {
-                name: parameter.name.clone(),
-                default: parameter.default.as_ref().map(|default| self.value(default.bind(self.py))),
-            })
-            .collect();
-        Ok(Arc::new(FunctionSource {
-            name: function.name.clone(),
-            file,
-            start: 0,
-            noinline: function.noinline,
-            params,
-        }))
+        // The defaults are looked at for each compilation, so that this host knows the objects in them.
+        let defaults = function.parameters.iter().map(|parameter| ParamSource {
+            name: parameter.name.clone(),
+            default: parameter.default.as_ref().map(|default| self.value(default.bind(self.py))),
+        });
+        let params = defaults.collect();
+        function.source(self.py, params)
     }
 
     fn global(&self, function: FunctionRef, name: &str) -> Option<HostValue> {
@@ -265,7 +267,7 @@ impl Host for LiveHost<'_> {
     fn global_names(&self, function: FunctionRef) -> Vec<String> {
         let Some(function) = self.jit_function(function) else { return Vec::new() };
         let function = function.get();
-        let mut names = function.cell_names(self.py);
+        let mut names = function.cell_names();
         names.extend(function.globals(self.py).keys().iter().filter_map(|name| name.extract().ok()));
         names
     }
@@ -294,7 +296,8 @@ impl Host for LiveHost<'_> {
         let call = || -> PyResult<HostValue> {
             let function =
                 self.object(function.0).ok_or_else(|| PyValueError::new_err("an object from elsewhere"))?;
-            let positional = positional.iter().map(|value| self.python(value)).collect::<PyResult<Vec<_>>>()?;
+            let positional =
+                positional.iter().map(|value| self.python(value)).collect::<PyResult<Vec<_>>>()?;
             let keyword_arguments = PyDict::new(self.py);
             for (name, value) in &keywords {
                 keyword_arguments.set_item(name, self.python(value)?)?;
@@ -319,13 +322,17 @@ fn language_path(module: &Bound<'_, PyModule>) -> Option<&'static str> {
     builtin::modules().find(|known| *known == path)
 }
 
-/// What the language has in the place of a class such as `tegula.language.constexpr`.
-fn language_class(class: &Bound<'_, PyType>) -> Option<HostValue> {
-    let module = class.module().ok()?;
-    if !module.to_str().ok()?.starts_with("tegula.language") {
+/// A class of the language, or a function or class of Python's `builtins`, that the front end knows.
+fn known_by_name(object: &Bound<'_, PyAny>) -> Option<HostValue> {
+    let name: String = object.getattr("__name__").ok()?.extract().ok()?;
+    let module: String = object.getattr("__module__").ok()?.extract().ok()?;
+    if module == "builtins" {
+        return PythonFunction::from_name(&name).map(HostValue::Python);
+    }
+    if !module.starts_with("tegula.language") {
         return None;
     }
-    builtin::find("", class.name().ok()?.to_str().ok()?)
+    PythonFunction::language_class(&name).map(HostValue::Python).or_else(|| builtin::find("", &name))
 }
 
 fn language_module<'py>(py: Python<'py>, path: &str) -> PyResult<Bound<'py, PyModule>> {

@@ -36,7 +36,11 @@ impl LanguageFunction {
 impl LanguageFunction {
     #[getter(__module__)]
     fn module(&self) -> String {
-        if self.path.is_empty() { "tegula.language".to_owned() } else { format!("tegula.language.{}", self.path) }
+        if self.path.is_empty() {
+            "tegula.language".to_owned()
+        } else {
+            format!("tegula.language.{}", self.path)
+        }
     }
 
     #[getter(__qualname__)]
@@ -93,7 +97,14 @@ fn function(path: &str, name: &str) -> Option<LanguageFunction> {
         }
         _ => return None,
     };
-    Some(LanguageFunction { path: path.to_owned(), name: name.to_owned(), parameters, documentation, method, value })
+    Some(LanguageFunction {
+        path: path.to_owned(),
+        name: name.to_owned(),
+        parameters,
+        documentation,
+        method,
+        value,
+    })
 }
 
 /// The parameters and the docstring of a definition in the prelude, whose text is our own and plainly formatted.

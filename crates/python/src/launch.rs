@@ -108,7 +108,11 @@ pub fn compile(
     find_or_compile(kernel, &mut arguments, &bound)
 }
 
-fn specialize(kernel: &Bound<'_, JITFunction>, bound: &[Bound<'_, PyAny>], check: bool) -> PyResult<Arguments> {
+fn specialize(
+    kernel: &Bound<'_, JITFunction>,
+    bound: &[Bound<'_, PyAny>],
+    check: bool,
+) -> PyResult<Arguments> {
     let function = kernel.get();
     Arguments::new(&function.parameters, bound, check).map_err(|(index, error)| {
         let parameter = &function.parameters[index];

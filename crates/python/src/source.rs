@@ -49,7 +49,9 @@ impl Source {
         let block = py
             .import("inspect")
             .and_then(|inspect| inspect.call_method1("getblock", (lines.get_slice(start, lines.len()),)))
-            .and_then(|block| block.try_iter()?.map(|line| line?.extract::<String>()).collect::<PyResult<String>>())
+            .and_then(|block| {
+                block.try_iter()?.map(|line| line?.extract::<String>()).collect::<PyResult<String>>()
+            })
             .map_err(|_| missing())?;
         if !block.contains("def ") {
             return Err(missing());

@@ -33,7 +33,11 @@ pub struct Arguments {
 
 impl Arguments {
     /// Specialises one argument a parameter. `check` asks for the arrays' extents.
-    pub fn new(parameters: &[Parameter], bound: &[Bound<'_, PyAny>], check: bool) -> Result<Arguments, (usize, PyErr)> {
+    pub fn new(
+        parameters: &[Parameter],
+        bound: &[Bound<'_, PyAny>],
+        check: bool,
+    ) -> Result<Arguments, (usize, PyErr)> {
         let mut arguments = Arguments {
             key: Vec::with_capacity(bound.len()),
             leaves: Vec::with_capacity(bound.len()),
@@ -77,7 +81,8 @@ impl Arguments {
             return self.array(index, parameter, &array);
         }
         if let Ok(tuple) = object.cast::<PyTuple>() {
-            let items = tuple.iter().map(|item| self.runtime(index, parameter, &item)).collect::<PyResult<_>>()?;
+            let items =
+                tuple.iter().map(|item| self.runtime(index, parameter, &item)).collect::<PyResult<_>>()?;
             return Ok(Specialization::Tuple(items, named_tuple_class(object, &mut self.objects)));
         }
         let classes = classes(py)?;
@@ -125,7 +130,9 @@ impl Arguments {
         match parameter.declared {
             Some(Scalar::Int1) => Ok(specialization::boolean(value != 0, &mut self.leaves)),
             Some(scalar) if scalar.is_float() => Ok(self.float(parameter, value as f64)),
-            Some(scalar) => Ok(specialization::typed_integer(value, scalar, parameter.policy, &mut self.leaves)),
+            Some(scalar) => {
+                Ok(specialization::typed_integer(value, scalar, parameter.policy, &mut self.leaves))
+            }
             None => specialization::integer(value, parameter.policy, &mut self.leaves)
                 .map_err(|error| PyValueError::new_err(error.to_string())),
         }
@@ -162,6 +169,7 @@ impl Arguments {
                     name: parameter.name.clone(),
                     address: address as usize,
                     bytes: bytes as usize,
+                    writable: !array.read_only,
                 }),
                 None => self.unknown_extent = true,
             }
@@ -192,7 +200,12 @@ impl Arguments {
                 let message = format!("the descriptor's extent {extent} does not fit int32");
                 return Err(PyValueError::new_err(message));
             }
-            shape.push(specialization::typed_integer(extent.into(), Scalar::Int32, Policy::default(), &mut self.leaves));
+            shape.push(specialization::typed_integer(
+                extent.into(),
+                Scalar::Int32,
+                Policy::default(),
+                &mut self.leaves,
+            ));
         }
         let mut strides = integers("strides")?;
         let last = strides.pop();
@@ -202,14 +215,21 @@ impl Arguments {
         let mut strides: Vec<Specialization> = strides
             .into_iter()
             .map(|stride| {
-                specialization::typed_integer(stride.into(), Scalar::Int64, Policy::default(), &mut self.leaves)
+                specialization::typed_integer(
+                    stride.into(),
+                    Scalar::Int64,
+                    Policy::default(),
+                    &mut self.leaves,
+                )
             })
             .collect();
         strides.push(Specialization::Constexpr(Constant::Int(1)));
         let mut block_shape = Vec::new();
         for extent in integers("block_shape")? {
             block_shape.push(u32::try_from(extent).map_err(|_| {
-                PyValueError::new_err(format!("the extent {extent} of the descriptor's block is not positive"))
+                PyValueError::new_err(format!(
+                    "the extent {extent} of the descriptor's block is not positive"
+                ))
             })?);
         }
         let pad_with_nan = object.getattr("padding")?.extract::<String>()? == "nan";

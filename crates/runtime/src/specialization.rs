@@ -42,7 +42,10 @@ impl Default for Policy {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Specialization {
     /// A value of the launch.
-    Runtime { element: Element, divisible_by: u32 },
+    Runtime {
+        element: Element,
+        divisible_by: u32,
+    },
     /// A value of the compilation.
     Constexpr(Constant),
     /// Several; with the host's number of the named-tuple class, if it is one.

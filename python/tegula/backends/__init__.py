@@ -1,0 +1,5 @@
+"""The targets that kernels can be compiled for."""
+
+from .compiler import GPUTarget
+
+__all__ = ["GPUTarget"]

@@ -1,0 +1,48 @@
+"""The exceptions that tegula raises of its own."""
+
+from __future__ import annotations
+
+
+class TegulaError(Exception):
+    """What every exception of tegula derives from, beside Python's own (`TypeError` for a wrong call, ...)."""
+
+
+class CompilationError(TegulaError):
+    """A kernel is ill-formed.
+
+    The message quotes the kernel's line with a caret beneath it, and says the facts and, where there is one, the remedy.
+    `places` holds one tuple a complaint: the message's first line, the file, the line and the column.
+    """
+
+    def __init__(self, message: str, places: list[tuple[str, str, int, int]] | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.places = places or []
+
+    def __str__(self) -> str:
+        return self.message
+
+    def __reduce__(self):
+        return type(self), (self.message, self.places)
+
+
+class KernelAssertionError(TegulaError, RuntimeError):
+    """A kernel stopped while it ran: a `tl.device_assert` that failed, or an access out of bounds (`TEGULA_DEBUG=1`)."""
+
+
+class OutOfResources(TegulaError, RuntimeError):
+    """A kernel asks for more of something (`name`) than the hardware has."""
+
+    def __init__(self, required: int, limit: int, name: str) -> None:
+        super().__init__(required, limit, name)
+        self.required = required
+        self.limit = limit
+        self.name = name
+
+    def __str__(self) -> str:
+        return (f"out of resources: the kernel needs {self.required} of {self.name}, the hardware has {self.limit}; "
+                "smaller blocks or a smaller `num_stages` need less")
+
+
+class AutotunerError(TegulaError):
+    """Autotuning has nothing to choose from."""
