@@ -11,7 +11,7 @@ def unwrap(value: Any) -> Any:
     return value.value if isinstance(value, constexpr) else value
 
 
-class constexpr:  # noqa: N801 (the language's own name)
+class constexpr:
     """A value known at compile time.
 
     As an annotation it makes a parameter or a local a compile-time constant; as a wrapper it lets kernels use a global.

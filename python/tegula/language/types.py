@@ -28,7 +28,7 @@ _FLOAT_FORMATS = {
 }
 
 
-class dtype:  # noqa: N801 (the language's own name)
+class dtype:
     """A scalar type. Equal names are equal types."""
 
     class SIGNEDNESS(Enum):
@@ -139,7 +139,7 @@ def _add_predicates() -> None:
 _add_predicates()
 
 
-class pointer_type:  # noqa: N801 (the language's own name)
+class pointer_type:
     """A pointer to values of a type; `const` says that nothing is stored through it."""
 
     def __init__(self, element_ty: dtype | pointer_type, const: bool = False) -> None:
@@ -184,7 +184,7 @@ class pointer_type:  # noqa: N801 (the language's own name)
     __repr__ = __str__
 
 
-class block_type:  # noqa: N801 (the language's own name)
+class block_type:
     """A block of values: its element type and its extents."""
 
     def __init__(self, element_ty: dtype | pointer_type, shape: tuple[int, ...] | list[int]) -> None:

@@ -48,7 +48,7 @@ def _read_annotation(annotation: Any) -> tuple[bool, bool, str]:
     annotation = unwrap(annotation) if isinstance(annotation, constexpr) else annotation
     if annotation is constexpr:
         return True, False, ""
-    if annotation is const or isinstance(annotation, pointer_type) and annotation.const:
+    if annotation is const or (isinstance(annotation, pointer_type) and annotation.const):
         return False, True, ""
     if isinstance(annotation, dtype):
         return False, False, annotation.signature_name
