@@ -68,9 +68,12 @@ impl Kernel {
         &self.shared.source.name
     }
 
-    /// The line of its file at which the definition starts.
+    /// The line of its file that has the function's name, after the decorators.
     pub fn line(&self) -> u32 {
-        self.shared.source.file.position(self.shared.source.start).0
+        let source = &self.shared.source;
+        let offset =
+            source.parsed().map_or(source.start, |parsed| parsed.place(parsed.definition.name.range).0);
+        source.file.position(offset).0
     }
 
     /// The parameters, in order.

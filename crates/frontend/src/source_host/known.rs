@@ -158,11 +158,9 @@ impl Known {
             Known::CeilingDivide => {
                 match arguments.iter().map(integer).collect::<Option<Vec<_>>>().as_deref() {
                     Some([_, 0]) => Err("ZeroDivisionError: integer division or modulo by zero".to_owned()),
-                    // As written in Python, where `//` rounds down: (x + y - 1) // y.
                     Some([x, y]) => x
-                        .checked_add(*y)
-                        .and_then(|sum| sum.checked_sub(1))
-                        .map(|sum| HostValue::Int(floor_divide(sum, *y)))
+                        .checked_neg()
+                        .map(|negative| HostValue::Int(floor_divide(negative, *y).wrapping_neg()))
                         .ok_or_else(|| "OverflowError: the integer is too large".to_owned()),
                     _ => Err("TypeError: cdiv takes two integers".to_owned()),
                 }

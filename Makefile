@@ -1,0 +1,58 @@
+# Two commands for a fresh machine with cargo, a C compiler and Python 3.10 or newer:
+#   make demo   builds and installs tegula in .venv, and runs the examples on the CPU, checked and timed beside numpy
+#   make test   everything that CI checks
+# The rest are steps of these. Nothing outside the folder is touched but the caches of cargo and pip.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+# What the wheel is made of: it is built anew when one of these changes.
+SOURCES := Cargo.toml Cargo.lock pyproject.toml README.md \
+	$(shell find crates python -type f ! -name '*.so' ! -path '*/__pycache__/*' ! -path '*/tests/*' ! -path '*/benches/*')
+
+.PHONY: demo test lint rust-tests python-tests wheel clean
+
+demo: $(VENV)/.installed
+	cd examples && ../$(BIN)/python demo.py
+
+test: lint rust-tests python-tests
+
+lint: $(VENV)/.test-tools
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+	$(BIN)/ruff check .
+
+rust-tests:
+	cargo test --workspace --locked --quiet
+	cargo run --package tegula --example vector_add --locked --quiet
+	cargo run --package tegula --example matmul --locked --quiet
+
+# The command line is tested as a separate process, so it is built here.
+python-tests: $(VENV)/.installed $(VENV)/.test-tools
+	cargo build --package tegula --locked --quiet
+	$(BIN)/python -m pytest tests
+
+wheel: $(VENV)/.installed
+
+$(VENV)/.created:
+	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 10), "tegula needs Python 3.10 or newer"'
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) 'maturin>=1.9,<2' 'numpy>=1.24'
+	touch $@
+
+$(VENV)/.installed: $(VENV)/.created $(SOURCES)
+	rm -rf target/wheels
+	$(BIN)/maturin build --release --locked --quiet --interpreter $(BIN)/python --out target/wheels
+	$(PIP) --force-reinstall --no-deps target/wheels/tegula-*.whl
+	touch $@
+
+# liger-kernel would bring triton and more with it; its kernels need neither here.
+$(VENV)/.test-tools: $(VENV)/.created tests/requirements.txt
+	$(PIP) --requirement tests/requirements.txt
+	$(PIP) --no-deps 'liger-kernel==0.8.5'
+	touch $@
+
+clean:
+	rm -rf $(VENV) target
