@@ -3,7 +3,7 @@
 //! Every refusal of tegula, from the parser to a run-time check, is a [`Diagnostic`]; rendering is
 //! left to the `annotate-snippets` crate so that all of them look alike.
 
-use crate::source::{SourceMap, Span};
+use crate::source::{FileId, SourceMap, Span};
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
 /// How grave a message is.
@@ -111,7 +111,7 @@ impl Diagnostic {
     }
 }
 
-/// A title followed by the source lines of its labels; the first is the primary one.
+/// A title followed by the source lines of its labels, one extract a file; the first is the primary one.
 fn snippets<'a>(
     title: annotate_snippets::Title<'a>,
     labels: &'a [Label],
@@ -119,22 +119,27 @@ fn snippets<'a>(
     primary: bool,
 ) -> Group<'a> {
     let mut group = Group::with_title(title);
-    for (index, label) in labels.iter().enumerate() {
-        let Some(file) = sources.get(label.span.file) else { continue };
-        let end = file.text.len();
-        let start = (label.span.start as usize).min(end);
-        let stop = (label.span.end as usize).clamp(start, end);
-        let kind = if index == 0 && primary { AnnotationKind::Primary } else { AnnotationKind::Context };
-        let mut annotation = kind.span(start..stop);
-        if !label.text.is_empty() {
-            annotation = annotation.label(&label.text);
+    let mut files: Vec<FileId> = Vec::new();
+    for label in labels {
+        if !files.contains(&label.span.file) {
+            files.push(label.span.file);
         }
-        group = group.element(
-            Snippet::source(&file.text)
-                .path(&file.name)
-                .line_start(file.first_line as usize)
-                .annotation(annotation),
-        );
+    }
+    for id in files {
+        let Some(file) = sources.get(id) else { continue };
+        let mut snippet = Snippet::source(&file.text).path(&file.name).line_start(file.first_line as usize);
+        for (index, label) in labels.iter().enumerate().filter(|(_, label)| label.span.file == id) {
+            let end = file.text.len();
+            let start = (label.span.start as usize).min(end);
+            let stop = (label.span.end as usize).clamp(start, end);
+            let kind = if index == 0 && primary { AnnotationKind::Primary } else { AnnotationKind::Context };
+            let mut annotation = kind.span(start..stop);
+            if !label.text.is_empty() {
+                annotation = annotation.label(&label.text);
+            }
+            snippet = snippet.annotation(annotation);
+        }
+        group = group.element(snippet);
     }
     group
 }

@@ -24,8 +24,10 @@ use tegula_ir::{Op, RegionId, Scalar, Span};
 struct Branch {
     names: Environment,
     returned: Option<Returned>,
-    /// The place of its first and last statement, for messages.
+    /// Its place, for messages; that of the condition if there is no such branch.
     span: Span,
+    /// Whether it is written down, not left out.
+    written: bool,
 }
 
 impl Lowering<'_, '_> {
@@ -76,14 +78,14 @@ impl Lowering<'_, '_> {
         let then_span = self.block_place(body, site);
         let then_region = self.builder.open_region([]);
         let flow = Ok(self.block(body, Some(rest)));
-        let then = self.end_branch(flow, returns, rest, then_span);
+        let then = self.end_branch(flow, returns, rest, (then_span, true));
         self.builder.close_region([]);
 
         self.frame_mut().names = before.clone();
         let else_span = clauses.first().map_or(site, |clause| self.place(clause.range()));
         let else_region = self.builder.open_region([]);
         let flow = self.otherwise(clauses, rest);
-        let otherwise = self.end_branch(flow, returns, rest, else_span);
+        let otherwise = self.end_branch(flow, returns, rest, (else_span, !clauses.is_empty()));
         self.builder.close_region([]);
 
         self.span = site;
@@ -98,7 +100,13 @@ impl Lowering<'_, '_> {
 
     /// Ends the evaluation of a branch: after an error its sibling is still checked; where a branch of the statement returns,
     /// the rest of the function follows in each that does not.
-    fn end_branch(&mut self, flow: Result<Flow>, returns: bool, rest: &Rest<'_>, span: Span) -> Branch {
+    fn end_branch(
+        &mut self,
+        flow: Result<Flow>,
+        returns: bool,
+        rest: &Rest<'_>,
+        (span, written): (Span, bool),
+    ) -> Branch {
         let returned = match flow {
             Ok(Flow::Return(returned)) => Some(returned),
             Ok(Flow::Next) if returns => Some(self.evaluate_rest(Some(rest))),
@@ -108,7 +116,7 @@ impl Lowering<'_, '_> {
                 returns.then_some(Returned { value: None, span })
             }
         };
-        Branch { names: self.frame().names.clone(), returned, span }
+        Branch { names: self.frame().names.clone(), returned, span, written }
     }
 
     /// Evaluates what is left of the function.
@@ -201,15 +209,17 @@ impl Lowering<'_, '_> {
                 }
                 (one, other) => {
                     let Some(span) = one.or(other).and_then(Binding::span) else { continue };
-                    let missing = if one.is_some() { otherwise.span } else { then.span };
+                    let missing = if one.is_some() { &otherwise } else { &then };
+                    let text = if missing.written {
+                        "this branch does not define it"
+                    } else {
+                        "there is no `else` to define it"
+                    };
                     Binding::Unusable(Arc::new(Unusable {
                         message: format!(
                             "`{name}` is defined in one branch of an `if` only, which is not always taken"
                         ),
-                        labels: vec![
-                            (span, "defined here".to_owned()),
-                            (missing, "this branch does not define it".to_owned()),
-                        ],
+                        labels: vec![(span, "defined here".to_owned()), (missing.span, text.to_owned())],
                         help: Some(format!("give `{name}` a value before the `if`, or in both branches")),
                     }))
                 }

@@ -9,7 +9,7 @@ use crate::value::{Record, RecordKind, Value};
 use std::sync::Arc;
 use tegula_ir::{Builder, Diagnostic, Function, Param, SourceMap, Span};
 
-/// Compiles a kernel to the intermediate representation, verified but not optimised.
+/// Compiles a kernel to the intermediate representation, not optimised yet. Debug builds verify it.
 ///
 /// # Errors
 /// Every independent fault of the kernel that was found.

@@ -85,8 +85,15 @@ impl StatementVisitor<'_> for Assigned {
             Stmt::AugAssign(assign) => targets(&assign.target, &mut self.names),
             Stmt::AnnAssign(assign) if assign.value.is_some() => targets(&assign.target, &mut self.names),
             Stmt::For(loop_) => targets(&loop_.target, &mut self.names),
-            // A function or class within is refused, so what it assigns is of no account.
-            Stmt::FunctionDef(_) | Stmt::ClassDef(_) => return,
+            // A function or class within is refused, so what it assigns inside is of no account.
+            Stmt::FunctionDef(definition) => {
+                self.names.insert(definition.name.id.clone());
+                return;
+            }
+            Stmt::ClassDef(class) => {
+                self.names.insert(class.name.id.clone());
+                return;
+            }
             _ => {}
         }
         walk_stmt(self, statement);

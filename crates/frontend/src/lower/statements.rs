@@ -259,7 +259,12 @@ impl Lowering<'_, '_> {
         }
     }
 
-    fn unsupported_statement(&self, statement: &Stmt) -> Box<Diagnostic> {
+    fn unsupported_statement(&mut self, statement: &Stmt) -> Box<Diagnostic> {
+        // Of a statement with a body, the first line says it all.
+        let file = self.builder.function().sources.get(self.span.file);
+        let text = file.and_then(|file| file.text.get(self.span.start as usize..self.span.end as usize));
+        let line = text.and_then(|text| text.lines().next()).map_or(0, str::len);
+        self.span.end = self.span.start + line as u32;
         let (what, help) = match statement {
             Stmt::Break(_) => ("`break`", "give a `while` loop a condition that ends it"),
             Stmt::Continue(_) => ("`continue`", "put the rest of the loop's body into an `if`"),
