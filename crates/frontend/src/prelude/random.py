@@ -49,7 +49,7 @@ def philox(seed, c0, c1, c2, c3, n_rounds: tl.constexpr = 10):
     else:
         word: tl.constexpr = tl.uint64
         k0 = key
-        k1 = key * 0
+        k1 = tl.zeros_like(key)
     return philox_impl(
         c0.to(word, bitcast=True), c1.to(word, bitcast=True), c2.to(word, bitcast=True), c3.to(word, bitcast=True), k0, k1, n_rounds
     )
@@ -62,7 +62,7 @@ def randint4x(seed, offset, n_rounds: tl.constexpr = 10):
     """
     at = tl.core.to_tensor(offset)
     low = at.to(tl.uint32)
-    zero = low * 0
+    zero = tl.zeros_like(low)
     if at.dtype.primitive_bitwidth > 32:
         high = (at >> 32).to(tl.uint32)
     else:
