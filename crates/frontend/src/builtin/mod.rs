@@ -17,13 +17,16 @@ mod conversion;
 mod creation;
 pub mod descriptor;
 mod dot;
+mod dot_scaled;
 mod hint;
+mod map;
 mod math;
 mod memory;
 pub mod operators;
 mod promotion;
 mod reduce;
 mod shape;
+mod sort;
 mod subscript;
 mod type_method;
 mod window;
@@ -82,7 +85,10 @@ pub fn all() -> impl Iterator<Item = &'static Builtin> {
         conversion::FUNCTIONS,
         shape::FUNCTIONS,
         reduce::FUNCTIONS,
+        sort::FUNCTIONS,
         dot::FUNCTIONS,
+        dot_scaled::FUNCTIONS,
+        map::FUNCTIONS,
         hint::FUNCTIONS,
         control::FUNCTIONS,
         type_method::METHODS,
