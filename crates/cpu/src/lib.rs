@@ -1,74 +1,42 @@
 //! The CPU back end: executes the intermediate representation a tile at a time.
+//!
+//! ```text
+//! Function --lower--> Program --launch--> an Executor a thread, which runs one program of the grid after another
+//! ```
+//!
+//! | module | turns |
+//! |---|---|
+//! | [`lower`] | a function into a flat [`Program`]: places of values, strip functions, last uses |
+//! | [`launch`] | a grid into pieces of work for threads |
+//! | [`execute`], [`control`] | instructions into changes of registers and slots |
+//! | [`block`], [`strided`], [`affine`] | index arithmetic into a few numbers instead of elements |
+//! | [`elementwise`], [`memory`], [`hazard`], [`queue`] | elementwise operations, loads and stores into loops over strips that stay in L1 |
+//! | [`fill`], [`strip`] | strips of operands into strips of results |
+//! | [`shape`], [`fold`], [`dot`], [`atomic`], [`print`], [`bounds`] | everything else |
 
+mod affine;
+mod atomic;
+mod block;
+mod bounds;
+mod buffer;
+mod control;
+mod dot;
+mod elementwise;
+mod execute;
+mod fill;
+mod fold;
+mod hazard;
 pub mod isa;
+mod launch;
+mod lower;
+mod memory;
+mod print;
+mod program;
+mod queue;
+mod scalar;
+mod shape;
+mod strided;
 pub mod strip;
 
-use std::sync::Arc;
-use tegula_ir::{Function, Span};
-
-/// A kernel made ready to run.
-#[derive(Debug)]
-pub struct Program {
-    function: Arc<Function>,
-}
-
-/// How a launch may run.
-#[derive(Clone, Debug, Default)]
-pub struct LaunchOptions {
-    /// At most this many threads; `None` for one a core (or `TEGULA_NUM_THREADS`).
-    pub threads: Option<usize>,
-    /// The memory that accesses are checked against (`TEGULA_DEBUG=1`); `None` checks nothing.
-    pub bounds: Option<Vec<ArrayRange>>,
-}
-
-/// The bytes of an array that was passed to a launch.
-#[derive(Clone, Debug)]
-pub struct ArrayRange {
-    /// The parameter, for messages.
-    pub name: String,
-    pub address: usize,
-    pub bytes: usize,
-    /// Whether the kernel may write to it; a write elsewhere is refused like one out of bounds.
-    pub writable: bool,
-}
-
-/// Why a launch stopped.
-#[derive(Clone, Debug)]
-pub struct LaunchError {
-    /// The fact: an access out of bounds, a failed `device_assert`.
-    pub message: String,
-    pub span: Span,
-    /// The program of the grid in which it happened.
-    pub program: [u32; 3],
-}
-
-impl Program {
-    /// Makes a verified function ready to run.
-    ///
-    /// # Errors
-    /// The span and name of an operation that the CPU cannot run.
-    pub fn new(function: Arc<Function>) -> Result<Program, Box<tegula_ir::Diagnostic>> {
-        Ok(Program { function })
-    }
-
-    /// The function that is run.
-    pub fn function(&self) -> &Function {
-        &self.function
-    }
-
-    /// Runs every program of the grid.
-    ///
-    /// `arguments` has one entry a parameter of the function: integers sign- or zero-extended, floats as the bits of
-    /// their type, pointers as addresses.
-    ///
-    /// # Safety
-    /// Every address that the kernel computes and does not mask must be valid for its access.
-    pub unsafe fn launch(
-        &self,
-        _grid: [u32; 3],
-        _arguments: &[u64],
-        _options: &LaunchOptions,
-    ) -> Result<(), LaunchError> {
-        Ok(())
-    }
-}
+pub use launch::{ArrayRange, LaunchError, LaunchOptions};
+pub use program::Program;

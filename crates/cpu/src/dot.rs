@@ -1,0 +1,244 @@
+//! Products of matrices.
+//!
+//! Operands are taken where they are, in any order of rows and columns, in a buffer or in the caller's memory: the micro-kernels of
+//! `matrixmultiply` pack them anyway. What is narrower than the accumulator is converted first.
+
+use crate::block::Block;
+use crate::buffer::Buffer;
+use crate::execute::Executor;
+use crate::program::{Dot, Operand, ValueType};
+use crate::strided::{Strided, compact_strides};
+use crate::strip::StripFn;
+use tegula_ir::Scalar;
+
+/// Matrices in memory, with distances in elements.
+struct Matrices {
+    address: *const u8,
+    batch: isize,
+    row: isize,
+    column: isize,
+    /// Keeps the memory, unless it is the caller's.
+    _buffer: Option<Buffer>,
+}
+
+/// The extents of a product.
+#[derive(Clone, Copy)]
+struct Extents {
+    batches: usize,
+    rows: usize,
+    columns: usize,
+    inner: usize,
+}
+
+impl Executor<'_> {
+    pub fn dot(&mut self, dot: &Dot) {
+        let (lhs_ty, ty) = (self.program.ty(dot.lhs.place), self.program.ty(dot.out));
+        let rank = ty.extents.len();
+        let extents = Extents {
+            batches: ty.extents[..rank - 2].iter().map(|&extent| extent as usize).product(),
+            rows: ty.extents[rank - 2] as usize,
+            columns: ty.extents[rank - 1] as usize,
+            inner: lhs_ty.extents[rank - 1] as usize,
+        };
+        let width = dot.compute.bytes() as usize;
+        let lhs = self.matrices(dot.lhs, dot.convert_lhs, width);
+        let rhs = self.matrices(dot.rhs, dot.convert_rhs, width);
+        let (out, accumulate) = self.accumulator(dot, ty, width);
+        for batch in 0..extents.batches {
+            let at = |matrices: &Matrices| {
+                matrices.address.wrapping_offset(matrices.batch * batch as isize * width as isize)
+            };
+            let result = out.data().wrapping_add(batch * extents.rows * extents.columns * width);
+            // SAFETY: the operands and the result have these extents; the result is not an operand.
+            unsafe { multiply(dot.compute, extents, at(&lhs), &lhs, at(&rhs), &rhs, result, accumulate) };
+        }
+        let out = match dot.convert_out {
+            Some(convert) => {
+                converted(out.data(), convert, extents.batches * extents.rows * extents.columns, ty.width)
+            }
+            None => out,
+        };
+        let strided = Strided::compact(out.data() as i64, &ty.extents, ty.width);
+        self.write(dot.out, Block::Dense(strided, out));
+    }
+
+    /// An operand as matrices of the type that is computed in.
+    fn matrices(&mut self, operand: Operand, convert: Option<StripFn>, width: usize) -> Matrices {
+        let ty = self.program.ty(operand.place);
+        let rank = ty.extents.len();
+        let mut block = self.settled(operand);
+        let usable = |strided: &Strided| {
+            let whole = |distance: i64| distance % width as i64 == 0;
+            convert.is_none()
+                && whole(strided.base)
+                && strided.strides.iter().copied().all(whole)
+                // One distance must lead from each matrix to the next.
+                && rank <= 3
+        };
+        if !matches!(&block, Block::Dense(strided, _) | Block::Memory(strided) if usable(strided)) {
+            block = self.pack(block, ty);
+        }
+        let (strided, buffer) = match block {
+            Block::Dense(strided, buffer) => (strided, Some(buffer)),
+            Block::Memory(strided) => (strided, None),
+            _ => unreachable!("a packed block is dense"),
+        };
+        let (strided, buffer) = match convert {
+            Some(convert) => {
+                let buffer = converted(strided.base as usize as *const u8, convert, self.count(ty), width);
+                (Strided::compact(buffer.data() as i64, &ty.extents, width), Some(buffer))
+            }
+            None => (strided, buffer),
+        };
+        let elements = |stride: i64| (stride / width as i64) as isize;
+        Matrices {
+            address: strided.base as usize as *const u8,
+            batch: if rank > 2 { elements(strided.strides[rank - 3]) } else { 0 },
+            row: elements(strided.strides[rank - 2]),
+            column: elements(strided.strides[rank - 1]),
+            _buffer: buffer,
+        }
+    }
+
+    /// Memory for the result, and whether it holds values to add to.
+    fn accumulator(&mut self, dot: &Dot, ty: &ValueType, width: usize) -> (Buffer, bool) {
+        let count = self.count(ty);
+        let block = match dot.accumulator {
+            Some(accumulator) => self.settled(accumulator),
+            None => Block::Splat(0),
+        };
+        if matches!(block, Block::Splat(0)) {
+            return (Buffer::new(count * width), false);
+        }
+        let Block::Dense(strided, buffer) = self.pack(block, ty) else {
+            unreachable!("a packed block is dense")
+        };
+        if let Some(convert) = dot.convert_in {
+            return (converted(strided.base as usize as *const u8, convert, count, width), true);
+        }
+        let whole =
+            strided.base == buffer.data() as i64 && strided.strides == compact_strides(&ty.extents, width);
+        if whole && buffer.is_unique() {
+            return (buffer, true);
+        }
+        let copy = Buffer::new(count * width);
+        // SAFETY: both hold the elements of the block.
+        unsafe { copy.data().copy_from_nonoverlapping(strided.base as usize as *const u8, count * width) };
+        (copy, true)
+    }
+}
+
+/// Packed elements converted to a type of `width` bytes.
+fn converted(from: *const u8, convert: StripFn, count: usize, width: usize) -> Buffer {
+    let buffer = Buffer::new(count * width);
+    // SAFETY: both hold `count` elements; the function suits this processor.
+    unsafe { convert(buffer.data(), &[from; 3], count) };
+    buffer
+}
+
+/// Multiplies two matrices into a packed one.
+#[allow(clippy::too_many_arguments)]
+unsafe fn multiply(
+    compute: Scalar,
+    extents: Extents,
+    lhs: *const u8,
+    a: &Matrices,
+    rhs: *const u8,
+    b: &Matrices,
+    out: *mut u8,
+    accumulate: bool,
+) {
+    let Extents { rows, columns, inner, .. } = extents;
+    let (row, beta) = (columns as isize, f32::from(u8::from(accumulate)));
+    // SAFETY: by the caller's promise.
+    unsafe {
+        match compute {
+            Scalar::Float32 => matrixmultiply::sgemm(
+                rows,
+                inner,
+                columns,
+                1.0,
+                lhs.cast(),
+                a.row,
+                a.column,
+                rhs.cast(),
+                b.row,
+                b.column,
+                beta,
+                out.cast(),
+                row,
+                1,
+            ),
+            Scalar::Float64 => matrixmultiply::dgemm(
+                rows,
+                inner,
+                columns,
+                1.0,
+                lhs.cast(),
+                a.row,
+                a.column,
+                rhs.cast(),
+                b.row,
+                b.column,
+                f64::from(beta),
+                out.cast(),
+                row,
+                1,
+            ),
+            Scalar::Int64 => multiply_integers::<i64>(
+                extents,
+                lhs,
+                a,
+                rhs,
+                b,
+                out,
+                accumulate,
+                i64::wrapping_add,
+                i64::wrapping_mul,
+            ),
+            _ => multiply_integers::<i32>(
+                extents,
+                lhs,
+                a,
+                rhs,
+                b,
+                out,
+                accumulate,
+                i32::wrapping_add,
+                i32::wrapping_mul,
+            ),
+        }
+    }
+}
+
+/// The product of integer matrices, row by row of the result.
+#[allow(clippy::too_many_arguments)]
+unsafe fn multiply_integers<T: Copy + Default>(
+    extents: Extents,
+    lhs: *const u8,
+    a: &Matrices,
+    rhs: *const u8,
+    b: &Matrices,
+    out: *mut u8,
+    accumulate: bool,
+    add: impl Fn(T, T) -> T,
+    mul: impl Fn(T, T) -> T,
+) {
+    let (lhs, rhs, out) = (lhs.cast::<T>(), rhs.cast::<T>(), out.cast::<T>());
+    for row in 0..extents.rows {
+        // SAFETY: by the caller's promise.
+        unsafe {
+            let out = std::slice::from_raw_parts_mut(out.add(row * extents.columns), extents.columns);
+            if !accumulate {
+                out.fill(T::default());
+            }
+            for k in 0..extents.inner {
+                let factor = *lhs.offset(row as isize * a.row + k as isize * a.column);
+                let from = rhs.offset(k as isize * b.row);
+                for (column, out) in out.iter_mut().enumerate() {
+                    *out = add(*out, mul(factor, *from.offset(column as isize * b.column)));
+                }
+            }
+        }
+    }
+}
