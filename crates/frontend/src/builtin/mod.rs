@@ -17,13 +17,16 @@ mod conversion;
 mod creation;
 pub mod descriptor;
 mod dot;
+mod dot_scaled;
 mod hint;
+mod map;
 mod math;
 mod memory;
 pub mod operators;
 mod promotion;
 mod reduce;
 mod shape;
+mod sort;
 mod subscript;
 mod type_method;
 mod window;
@@ -64,30 +67,35 @@ impl PartialEq for Builtin {
     }
 }
 
-/// Every function, by the files that hold them.
-static TABLES: &[&[Builtin]] = &[
-    creation::FUNCTIONS,
-    memory::FUNCTIONS,
-    block_pointer::FUNCTIONS,
-    descriptor::FUNCTIONS,
-    atomic::FUNCTIONS,
-    arithmetic::FUNCTIONS,
-    bitwise::FUNCTIONS,
-    comparison::FUNCTIONS,
-    math::FUNCTIONS,
-    conversion::FUNCTIONS,
-    shape::FUNCTIONS,
-    reduce::FUNCTIONS,
-    dot::FUNCTIONS,
-    hint::FUNCTIONS,
-    control::FUNCTIONS,
-    type_method::METHODS,
-    descriptor::METHODS,
-];
-
-/// Every function of the table.
+/// Every function of the table, the methods of types and records included.
+///
+/// The tables are read from their statics at run time: a static made of other statics would hold copies of the entries, at addresses
+/// of their own.
 pub fn all() -> impl Iterator<Item = &'static Builtin> {
-    TABLES.iter().flat_map(|table| table.iter())
+    [
+        creation::FUNCTIONS,
+        memory::FUNCTIONS,
+        block_pointer::FUNCTIONS,
+        descriptor::FUNCTIONS,
+        atomic::FUNCTIONS,
+        arithmetic::FUNCTIONS,
+        bitwise::FUNCTIONS,
+        comparison::FUNCTIONS,
+        math::FUNCTIONS,
+        conversion::FUNCTIONS,
+        shape::FUNCTIONS,
+        reduce::FUNCTIONS,
+        sort::FUNCTIONS,
+        dot::FUNCTIONS,
+        dot_scaled::FUNCTIONS,
+        map::FUNCTIONS,
+        hint::FUNCTIONS,
+        control::FUNCTIONS,
+        type_method::METHODS,
+        descriptor::METHODS,
+    ]
+    .into_iter()
+    .flatten()
 }
 
 /// What `name` is in the module `module` below `triton.language` (`""`, `"math"`, `"extra.libdevice"`): a built-in, a
