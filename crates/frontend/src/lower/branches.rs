@@ -13,7 +13,7 @@
 use super::names::{Binding, Environment, Unusable, contains_return};
 use super::statements::{Flow, Remaining, Rest, Returned};
 use super::structure::{flatten, rebuild};
-use super::{Lowering, Result, already_reported, constants};
+use super::{Lowering, Result, constants};
 use crate::value::Value;
 use ruff_python_ast::{ElifElseClause, Expr, ExprIf, Stmt, StmtIf};
 use ruff_text_size::Ranged;
@@ -332,15 +332,7 @@ impl Lowering<'_, '_> {
         let first = side(self, &expression.body);
         let second = side(self, &expression.orelse);
         self.at(expression.range());
-        let ((then, a), (otherwise, b)) = match (first, second) {
-            (Ok(first), Ok(second)) => (first, second),
-            (Err(first), Err(second)) => {
-                self.report(*first);
-                self.report(*second);
-                return Err(already_reported());
-            }
-            (Err(error), _) | (_, Err(error)) => return Err(error),
-        };
+        let ((then, a), (otherwise, b)) = self.both(first, second)?;
         if let Some((x, y)) = self.mismatch(&a, &b) {
             let error = self.error(format!("the two sides of this conditional expression are {x} and {y}, and which one is taken is known only at run time"));
             return Err(Box::new(error.with_help("give both sides one type; `.to(...)` converts")));

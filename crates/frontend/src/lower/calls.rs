@@ -19,27 +19,42 @@ const MAX_CALLS: usize = 200;
 
 impl Lowering<'_, '_> {
     pub(super) fn call_expression(&mut self, call: &ExprCall) -> Result<Value> {
-        let callee = self.expression(&call.func)?;
-        let mut positional = Vec::with_capacity(call.arguments.args.len());
-        for argument in &call.arguments.args {
-            match argument {
-                Expr::Starred(starred) => {
-                    let value = self.expression(&starred.value)?;
-                    positional.extend(self.items(&value)?);
-                }
-                argument => positional.push(self.expression(argument)?),
-            }
-        }
-        let mut keywords = Vec::with_capacity(call.arguments.keywords.len());
-        for keyword in &call.arguments.keywords {
-            let Some(name) = &keyword.arg else {
-                self.at(keyword.range());
-                return Err(self.error("`**` in a call is not supported in a kernel"));
-            };
-            keywords.push((name.to_string(), self.expression(&keyword.value)?));
-        }
+        let callee = self.expression(&call.func);
+        let arguments = self.arguments(call);
+        let (callee, (positional, keywords)) = self.both(callee, arguments)?;
         self.at(call.range());
         self.call(&callee, &positional, &keywords)
+    }
+
+    /// The arguments of a call, by position and by name. The faults of all of them are found.
+    fn arguments(&mut self, call: &ExprCall) -> Result<(Vec<Value>, Vec<(String, Value)>)> {
+        let mut arguments = Ok((Vec::new(), Vec::new()));
+        for argument in &call.arguments.args {
+            let values = match argument {
+                Expr::Starred(starred) => {
+                    self.expression(&starred.value).and_then(|value| self.items(&value))
+                }
+                argument => self.expression(argument).map(|value| vec![value]),
+            };
+            arguments = self.both(arguments, values).map(|((mut positional, keywords), values)| {
+                positional.extend(values);
+                (positional, keywords)
+            });
+        }
+        for keyword in &call.arguments.keywords {
+            let value = match &keyword.arg {
+                Some(name) => self.expression(&keyword.value).map(|value| (name.to_string(), value)),
+                None => {
+                    self.at(keyword.range());
+                    Err(self.error("`**` in a call is not supported in a kernel"))
+                }
+            };
+            arguments = self.both(arguments, value).map(|((positional, mut keywords), value)| {
+                keywords.push(value);
+                (positional, keywords)
+            });
+        }
+        arguments
     }
 
     /// Calls any callable value: a built-in, a jitted function (of the user or of the prelude), a method, a named-tuple class.

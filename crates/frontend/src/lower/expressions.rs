@@ -63,8 +63,9 @@ impl Lowering<'_, '_> {
             }
             Expr::Slice(slice) => self.slice(slice),
             Expr::BinOp(operation) => {
-                let lhs = self.expression(&operation.left)?;
-                let rhs = self.expression(&operation.right)?;
+                let lhs = self.expression(&operation.left);
+                let rhs = self.expression(&operation.right);
+                let (lhs, rhs) = self.both(lhs, rhs)?;
                 self.at(range);
                 self.binary(operation.op, &lhs, &rhs)
             }
@@ -78,6 +79,18 @@ impl Lowering<'_, '_> {
             Expr::If(conditional) => self.conditional_expression(conditional),
             Expr::Call(call) => self.call_expression(call),
             unsupported => Err(self.unsupported_expression(unsupported)),
+        }
+    }
+
+    /// Two values, or the error of either; that of the other is reported, so that neither is lost.
+    pub(super) fn both<A, B>(&mut self, a: Result<A>, b: Result<B>) -> Result<(A, B)> {
+        match (a, b) {
+            (Ok(a), Ok(b)) => Ok((a, b)),
+            (Err(first), Err(second)) => {
+                self.report(*first);
+                Err(second)
+            }
+            (Err(error), Ok(_)) | (Ok(_), Err(error)) => Err(error),
         }
     }
 

@@ -1,0 +1,31 @@
+//! Kernels and the intermediate representation that they become; faulty kernels and what is said of them.
+//!
+//! `INSTA_UPDATE=always cargo test -p tegula-frontend` writes what is expected anew, for review.
+
+mod support;
+
+use std::path::Path;
+use tegula_frontend::CompileError;
+use tegula_ir::Function;
+
+fn compile(path: &Path) -> Result<Function, CompileError> {
+    let text = std::fs::read_to_string(path).unwrap();
+    support::compile_text(&path.file_name().unwrap().to_string_lossy(), &text)
+}
+
+#[test]
+fn kernels_become_ir() {
+    insta::glob!("kernels/*.py", |path| {
+        let function = compile(path).unwrap_or_else(|error| panic!("{error}"));
+        tegula_ir::verify(&function).unwrap_or_else(|faults| panic!("{faults:?}"));
+        insta::assert_snapshot!(function.to_string());
+    });
+}
+
+#[test]
+fn faults_are_reported() {
+    insta::glob!("faults/*.py", |path| {
+        let error = compile(path).expect_err("the kernel is faulty");
+        insta::assert_snapshot!(error.render(false));
+    });
+}
