@@ -96,7 +96,7 @@ fn static_assert(cx: &mut Lowering<'_, '_>, arguments: &[Value]) -> Result<Value
     let text = cx.text(&arguments[1]);
     let colon = if text.is_empty() { "" } else { ": " };
     let error = cx.error(format!("a static assertion fails{colon}{text}"));
-    Err(cx.stop(error))
+    Err(cx.stop(*error))
 }
 
 fn static_print(cx: &mut Lowering<'_, '_>, arguments: &[Value]) -> Result<Value> {

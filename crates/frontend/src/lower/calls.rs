@@ -17,6 +17,9 @@ use tegula_ir::{Diagnostic, FileId, Span};
 /// Calls within calls beyond this are taken for a recursion without end.
 const MAX_CALLS: usize = 200;
 
+/// The arguments of a call, by position and by name.
+type Arguments = (Vec<Value>, Vec<(String, Value)>);
+
 impl Lowering<'_, '_> {
     pub(super) fn call_expression(&mut self, call: &ExprCall) -> Result<Value> {
         let callee = self.expression(&call.func);
@@ -26,8 +29,8 @@ impl Lowering<'_, '_> {
         self.call(&callee, &positional, &keywords)
     }
 
-    /// The arguments of a call, by position and by name. The faults of all of them are found.
-    fn arguments(&mut self, call: &ExprCall) -> Result<(Vec<Value>, Vec<(String, Value)>)> {
+    /// Evaluates the arguments of a call. The faults of all of them are found.
+    fn arguments(&mut self, call: &ExprCall) -> Result<Arguments> {
         let mut arguments = Ok((Vec::new(), Vec::new()));
         for argument in &call.arguments.args {
             let values = match argument {

@@ -152,8 +152,8 @@ impl Lowering<'_, '_> {
     }
 
     /// Ends the evaluation of the kernel with an error, after which others would mean nothing.
-    pub fn stop(&mut self, error: Box<Diagnostic>) -> Box<Diagnostic> {
-        self.report(*error);
+    pub fn stop(&mut self, error: Diagnostic) -> Box<Diagnostic> {
+        self.report(error);
         self.stopped = true;
         already_reported()
     }

@@ -58,7 +58,7 @@ impl Lowering<'_, '_> {
                 let error =
                     self.error(format!("the kernel unrolls to more than {MAX_STATEMENTS} statements"));
                 let help = "use `tl.range`, which loops at run time, in place of `tl.static_range`";
-                self.stop(Box::new(error.with_help(help)));
+                self.stop(error.with_help(help));
                 continue;
             }
             self.statements += 1;

@@ -175,13 +175,10 @@ impl SourceHost {
         let ordinary = parameters.posonlyargs.iter().chain(&parameters.args).chain(&parameters.kwonlyargs);
         let mut params: Vec<ParamSource> = Vec::new();
         for parameter in ordinary {
-            let default = match &parameter.default {
-                Some(expression) => Some(match self.evaluator(module).evaluate(expression) {
-                    Ok(value) => value,
-                    Err(_) => self.unknown("default that only a running Python knows"),
-                }),
-                None => None,
-            };
+            let default = parameter.default.as_ref().map(|expression| {
+                let value = self.evaluator(module).evaluate(expression);
+                value.unwrap_or_else(|_| self.unknown("default that only a running Python knows"))
+            });
             params.push(ParamSource { name: parameter.parameter.name.to_string(), default });
         }
         let start = definition
