@@ -196,6 +196,26 @@ impl Function {
         value
     }
 
+    /// Keeps only the results of an operation whose old index satisfies `keep`.
+    pub fn retain_results(&mut self, op: OpId, mut keep: impl FnMut(usize) -> bool) {
+        let mut old = 0..;
+        self.op_mut(op).results.retain(|_| keep(old.next().expect("an endless range")));
+        for index in 0..self.op(op).results.len() {
+            let value = self.op(op).results[index];
+            self.values[value.0 as usize].def = ValueDef::Result { op, index: index as u32 };
+        }
+    }
+
+    /// Keeps only the arguments of a region whose old index satisfies `keep`.
+    pub fn retain_region_args(&mut self, region: RegionId, mut keep: impl FnMut(usize) -> bool) {
+        let mut old = 0..;
+        self.region_mut(region).args.retain(|_| keep(old.next().expect("an endless range")));
+        for index in 0..self.region(region).args.len() {
+            let value = self.region(region).args[index];
+            self.values[value.0 as usize].def = ValueDef::RegionArg { region, index: index as u32 };
+        }
+    }
+
     fn add_value(&mut self, ty: Type, def: ValueDef, span: Span) -> Value {
         self.values.push(ValueData { ty, def, span });
         Value(self.values.len() as u32 - 1)

@@ -582,6 +582,23 @@ impl Op {
         }
     }
 
+    /// Calls `visit` with each region that the operation owns, to be replaced.
+    pub fn for_each_region_mut(&mut self, mut visit: impl FnMut(&mut RegionId)) {
+        match self {
+            Op::Reduce { combine, .. } | Op::Scan { combine, .. } => visit(combine),
+            Op::MapElementwise { body, .. } | Op::For { body, .. } => visit(body),
+            Op::While { condition, body, .. } => {
+                visit(condition);
+                visit(body);
+            }
+            Op::If { then, otherwise, .. } => {
+                visit(then);
+                visit(otherwise);
+            }
+            _ => {}
+        }
+    }
+
     /// Whether the operation, its regions aside, does nothing but compute its results from its operands:
     /// it may be dropped, merged with an equal one, or computed earlier.
     pub fn is_pure(&self) -> bool {

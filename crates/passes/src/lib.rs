@@ -1,6 +1,61 @@
 //! Target-independent passes and analyses.
+//!
+//! Passes rewrite a function and say whether they changed it: [`fold()`], [`eliminate_common_subexpressions`],
+//! [`hoist_loop_invariants`], [`eliminate_dead_code`]; [`optimise`] runs them all. Each is one walk over the
+//! function, so the whole takes microseconds. Analyses answer questions of back ends and change nothing:
+//! [`LaunchInvariance`] (what every program computes alike), [`Uses`] (where a value is needed last).
+//!
+//! What a kernel stores, prints and asserts stays the same in every bit, with two freedoms that C++ compilers take too: a
+//! read whose result is not used may be dropped, and so may a loop that has no effects, even if it might not end.
+
+mod arithmetic;
+mod cse;
+mod dce;
+mod fold;
+mod licm;
+mod replacement;
+mod uniform;
+mod uses;
+
+pub use cse::eliminate_common_subexpressions;
+pub use dce::eliminate_dead_code;
+pub use fold::fold;
+pub use licm::hoist_loop_invariants;
+pub use uniform::LaunchInvariance;
+pub use uses::Uses;
 
 use tegula_ir::Function;
 
-/// Runs the passes that every target wants: folding, common subexpressions, dead code, loop invariants.
-pub fn optimise(_function: &mut Function) {}
+/// A pass: rewrites a function, and returns whether it changed anything.
+type Pass = fn(&mut Function) -> bool;
+
+const PASSES: [(&str, Pass); 4] = [
+    ("fold", fold),
+    ("eliminate_common_subexpressions", eliminate_common_subexpressions),
+    ("hoist_loop_invariants", hoist_loop_invariants),
+    ("eliminate_dead_code", eliminate_dead_code),
+];
+
+/// Rounds of passes after which [`optimise`] stops: each round finds less, and kernels need three or four.
+const MAX_ROUNDS: usize = 10;
+
+/// Runs the passes that every target wants, until none of them finds anything to do.
+///
+/// # Panics
+/// In debug builds, if a pass makes a function that does not verify.
+pub fn optimise(function: &mut Function) {
+    for _ in 0..MAX_ROUNDS {
+        let mut changed = false;
+        for (name, pass) in PASSES {
+            changed |= pass(function);
+            if cfg!(debug_assertions)
+                && let Err(diagnostics) = tegula_ir::verify(function)
+            {
+                panic!("after {name}: {}\n{function}", diagnostics[0].message);
+            }
+        }
+        if !changed {
+            return;
+        }
+    }
+}
