@@ -1,7 +1,7 @@
 """tegula: a compiler and runtime for the Triton language.
 
-`import tegula as triton` and `import tegula.language as tl` run existing kernels; `tegula.compat.install()` makes a plain
-`import triton` do so too.
+`import tegula as triton` and `import tegula.language as tl` run existing kernels; `tegula.compat.install()` makes a
+plain `import triton` do so too.
 """
 
 from __future__ import annotations
@@ -48,8 +48,34 @@ def set_allocator(allocator) -> None:
 
 
 __all__ = [
-    "Autotuner", "AutotunerError", "CompilationError", "Config", "ConstexprFunction", "Heuristics", "JITFunction",
-    "KernelAssertionError", "KernelInterface", "MockTensor", "OutOfResources", "TegulaError", "TensorWrapper",
-    "TritonError", "autotune", "backends", "cdiv", "compiler", "constexpr_function", "errors", "heuristics", "jit", "knobs",
-    "language", "next_power_of_2", "reinterpret", "runtime", "set_allocator", "testing", "tools"
+    "Autotuner",
+    "AutotunerError",
+    "CompilationError",
+    "Config",
+    "ConstexprFunction",
+    "Heuristics",
+    "JITFunction",
+    "KernelAssertionError",
+    "KernelInterface",
+    "MockTensor",
+    "OutOfResources",
+    "TegulaError",
+    "TensorWrapper",
+    "TritonError",
+    "autotune",
+    "backends",
+    "cdiv",
+    "compiler",
+    "constexpr_function",
+    "errors",
+    "heuristics",
+    "jit",
+    "knobs",
+    "language",
+    "next_power_of_2",
+    "reinterpret",
+    "runtime",
+    "set_allocator",
+    "testing",
+    "tools",
 ]

@@ -10,8 +10,8 @@ class TegulaError(Exception):
 class CompilationError(TegulaError):
     """A kernel is ill-formed.
 
-    The message quotes the kernel's line with a caret beneath it, and says the facts and, where there is one, the remedy.
-    `places` holds one tuple a complaint: the message's first line, the file, the line and the column.
+    The message quotes the kernel's line with a caret beneath it, and says the facts and, where there is one, the
+    remedy. `places` holds one tuple a complaint: the message's first line, the file, the line and the column.
     """
 
     def __init__(self, message: str, places: list[tuple[str, str, int, int]] | None = None) -> None:
@@ -27,7 +27,7 @@ class CompilationError(TegulaError):
 
 
 class KernelAssertionError(TegulaError, RuntimeError):
-    """A kernel stopped while it ran: a `tl.device_assert` that failed, or an access out of bounds (`TEGULA_DEBUG=1`)."""
+    """A kernel stopped while it ran: a failed `tl.device_assert`, or an access out of bounds (`TEGULA_DEBUG=1`)."""
 
 
 class OutOfResources(TegulaError, RuntimeError):
@@ -40,8 +40,10 @@ class OutOfResources(TegulaError, RuntimeError):
         self.name = name
 
     def __str__(self) -> str:
-        return (f"out of resources: the kernel needs {self.required} of {self.name}, the hardware has {self.limit}; "
-                "smaller blocks or a smaller `num_stages` need less")
+        return (
+            f"out of resources: the kernel needs {self.required} of {self.name}, the hardware has {self.limit}; "
+            "smaller blocks or a smaller `num_stages` need less"
+        )
 
 
 class AutotunerError(TegulaError):

@@ -34,8 +34,14 @@ def _summarise(times: list[float], quantiles: Any, return_mode: str) -> Any:
     return math.fsum(times) / len(times) if return_mode == "mean" else _quantile(times, 0.5)
 
 
-def do_bench(fn: Callable[[], Any], warmup: float = 25, rep: float = 100, grad_to_none: Any = None, quantiles: Any = None,
-             return_mode: str = "mean") -> Any:
+def do_bench(
+    fn: Callable[[], Any],
+    warmup: float = 25,
+    rep: float = 100,
+    grad_to_none: Any = None,
+    quantiles: Any = None,
+    return_mode: str = "mean",
+) -> Any:
     """How long a call of `fn` takes, in milliseconds.
 
     It is called for `warmup` milliseconds to warm caches and for `rep` milliseconds to be timed, each at least once.
@@ -75,7 +81,8 @@ def _as_array(values: Any) -> Any:
 def assert_close(x: Any, y: Any, atol: Any = None, rtol: Any = None, err_msg: str = "") -> None:
     """Raises `AssertionError` unless `x` and `y` are equal within `atol + rtol * |y|`; NaN equals NaN.
 
-    They may be tensors, arrays, lists or numbers. `atol` (1e-2 unless given) and `rtol` (0) may be functions of the types.
+    They may be tensors, arrays, lists or numbers. `atol` (1e-2 unless given) and `rtol` (0) may be functions of the
+    types.
     """
     import numpy as np
 
@@ -86,7 +93,7 @@ def assert_close(x: Any, y: Any, atol: Any = None, rtol: Any = None, err_msg: st
 
 @dataclass
 class Benchmark:
-    """A line plot: `line_arg` takes `line_vals`, one a line; each argument in `x_names` takes `x_vals` along the axis."""
+    """A line plot: `line_arg` takes `line_vals`, one a line; arguments in `x_names` take `x_vals` along the axis."""
 
     x_names: list[str]
     x_vals: list[Any]
@@ -146,8 +153,14 @@ class Mark:
             plt.show()
         plt.close(figure)
 
-    def run(self, show_plots: bool = False, print_data: bool = False, save_path: str = "", return_df: bool = False,
-            **kwargs: Any) -> Any:
+    def run(
+        self,
+        show_plots: bool = False,
+        print_data: bool = False,
+        save_path: str = "",
+        return_df: bool = False,
+        **kwargs: Any,
+    ) -> Any:
         """Measures every benchmark. Plots need matplotlib; `return_df` gives pandas data frames, one a benchmark."""
         single = isinstance(self.benchmarks, Benchmark)
         frames = []

@@ -10,8 +10,12 @@ import sys
 import types as _types
 
 from .. import _native
-from .constant import constexpr
-from .types import block_type, const, dtype, pointer_type, tensor
+from .constant import constexpr as constexpr
+from .types import block_type as block_type
+from .types import const as const
+from .types import dtype as dtype
+from .types import pointer_type as pointer_type
+from .types import tensor as tensor
 
 __tegula_path__ = ""
 
@@ -71,7 +75,17 @@ if "extra.cuda" in _native.language_modules():
     extra.cuda.libdevice = extra.libdevice  # noqa: F821 (made by `_add_modules`)
     sys.modules[f"{__name__}.extra.cuda.libdevice"] = extra.libdevice  # noqa: F821
 
-__all__ = sorted({
-    *_names, "TRITON_MAX_TENSOR_NUMEL", "block_type", "const", "constexpr", "core", "dtype", "pointer_type", "tensor",
-    "void"
-})
+__all__ = sorted(
+    {
+        *_names,
+        "TRITON_MAX_TENSOR_NUMEL",
+        "block_type",
+        "const",
+        "constexpr",
+        "core",
+        "dtype",
+        "pointer_type",
+        "tensor",
+        "void",
+    }
+)

@@ -102,10 +102,10 @@ class dtype:
         return self.KIND.INTEGRAL if self.is_int() else self.KIND.FLOATING
 
     def get_int_max_value(self) -> int:
-        return 2**(self.int_bitwidth - self.is_int_signed()) - 1
+        return 2 ** (self.int_bitwidth - self.is_int_signed()) - 1
 
     def get_int_min_value(self) -> int:
-        return -2**(self.int_bitwidth - 1) if self.is_int_signed() else 0
+        return -(2 ** (self.int_bitwidth - 1)) if self.is_int_signed() else 0
 
     def codegen_name(self) -> str:
         """The name of the type in `tegula.language`."""

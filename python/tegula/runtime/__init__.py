@@ -9,6 +9,17 @@ from .jit import JITFunction, KernelInterface, MockTensor, TensorWrapper, reinte
 driver = _driver.driver
 
 __all__ = [
-    "Autotuner", "Config", "Heuristics", "JITFunction", "KernelInterface", "MockTensor", "OutOfResources", "TensorWrapper",
-    "autotune", "driver", "errors", "heuristics", "reinterpret"
+    "Autotuner",
+    "Config",
+    "Heuristics",
+    "JITFunction",
+    "KernelInterface",
+    "MockTensor",
+    "OutOfResources",
+    "TensorWrapper",
+    "autotune",
+    "driver",
+    "errors",
+    "heuristics",
+    "reinterpret",
 ]

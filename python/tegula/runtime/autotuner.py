@@ -1,4 +1,4 @@
-"""Autotuning: which configuration of a kernel is the fastest for these arguments; and arguments computed from others."""
+"""Autotuning: which configuration of a kernel is the fastest here; and arguments computed from others."""
 
 from __future__ import annotations
 
@@ -20,9 +20,16 @@ class Config:
     `pre_hook` is called with all arguments by name before each launch of this configuration.
     """
 
-    def __init__(self, kwargs: dict[str, Any], num_warps: int = 4, num_stages: int = 3, num_ctas: int = 1,
-                 maxnreg: int | None = None, pre_hook: Callable[[dict[str, Any]], Any] | None = None,
-                 ir_override: str | None = None) -> None:
+    def __init__(
+        self,
+        kwargs: dict[str, Any],
+        num_warps: int = 4,
+        num_stages: int = 3,
+        num_ctas: int = 1,
+        maxnreg: int | None = None,
+        pre_hook: Callable[[dict[str, Any]], Any] | None = None,
+        ir_override: str | None = None,
+    ) -> None:
         self.kwargs = kwargs
         self.num_warps = num_warps
         self.num_stages = num_stages
@@ -33,7 +40,9 @@ class Config:
 
     def all_kwargs(self) -> dict[str, Any]:
         """The keyword arguments of a launch with this configuration."""
-        options = {name: getattr(self, name) for name in ("num_warps", "num_ctas", "num_stages", "maxnreg", "ir_override")}
+        options = {
+            name: getattr(self, name) for name in ("num_warps", "num_ctas", "num_stages", "maxnreg", "ir_override")
+        }
         return {**self.kwargs, **{name: value for name, value in options.items() if value is not None}}
 
     def __str__(self) -> str:
@@ -77,20 +86,33 @@ def _zero(array: Any) -> None:
 class Autotuner(KernelInterface):
     """A kernel with several configurations. The first launch for a key times them all; later ones use the best."""
 
-    def __init__(self, fn: Any, arg_names: list[str], configs: list[Config], key: list[str],
-                 reset_to_zero: Iterable[str] | None, restore_value: Iterable[str] | None,
-                 pre_hook: Callable[..., Any] | None = None, post_hook: Callable[..., Any] | None = None,
-                 prune_configs_by: dict[str, Any] | None = None, warmup: int | None = None, rep: int | None = None,
-                 use_cuda_graph: bool = False, do_bench: Callable[..., Any] | None = None,
-                 cache_results: bool = False) -> None:
+    def __init__(
+        self,
+        fn: Any,
+        arg_names: list[str],
+        configs: list[Config],
+        key: list[str],
+        reset_to_zero: Iterable[str] | None,
+        restore_value: Iterable[str] | None,
+        pre_hook: Callable[..., Any] | None = None,
+        post_hook: Callable[..., Any] | None = None,
+        prune_configs_by: dict[str, Any] | None = None,
+        warmup: int | None = None,
+        rep: int | None = None,
+        use_cuda_graph: bool = False,
+        do_bench: Callable[..., Any] | None = None,
+        cache_results: bool = False,
+    ) -> None:
         self.fn = fn
         self.arg_names = arg_names
         self.configs = list(configs) or [Config({})]
         self.keys = list(key)
         for name in self.keys:
             if name not in arg_names:
-                raise ValueError(f"the autotuning key `{name}` is no parameter of `{self.base_fn.__name__}`; "
-                                 f"its parameters are {', '.join(arg_names)}")
+                raise ValueError(
+                    f"the autotuning key `{name}` is no parameter of `{self.base_fn.__name__}`; "
+                    f"its parameters are {', '.join(arg_names)}"
+                )
         self.reset_to_zero = list(reset_to_zero or ())
         self.restore_value = list(restore_value or ())
         self.user_defined_pre_hook = pre_hook is not None
@@ -157,8 +179,10 @@ class Autotuner(KernelInterface):
         """How long the kernel takes with a configuration; infinitely long if it cannot run that way."""
         conflicts = meta.keys() & config.kwargs.keys()
         if conflicts:
-            raise ValueError(f"{', '.join(sorted(conflicts))} of `{self.base_fn.__name__}` is chosen by the autotuner, "
-                             "and given by the call too")
+            raise ValueError(
+                f"{', '.join(sorted(conflicts))} of `{self.base_fn.__name__}` is chosen by the autotuner, "
+                "and given by the call too"
+            )
         current = {**meta, **config.all_kwargs()}
         arguments = {**self._named(args), **current}
 
@@ -219,8 +243,10 @@ class Autotuner(KernelInterface):
             if config is None:
                 config = self.cache[key] = self._tune(args, kwargs)
                 if knobs.autotuning.print:
-                    print(f"Triton autotuning for function {self.base_fn.__name__},\nwith key as {key},\n"
-                          f"finished after {self.bench_time:.2f}s,\nbest config selected: {config};")
+                    print(
+                        f"Triton autotuning for function {self.base_fn.__name__},\nwith key as {key},\n"
+                        f"finished after {self.bench_time:.2f}s,\nbest config selected: {config};"
+                    )
         self.best_config = config
         if config.pre_hook is not None:
             config.pre_hook({**self.nargs, **kwargs, **config.all_kwargs()})
@@ -233,8 +259,10 @@ class Autotuner(KernelInterface):
         if self.early_config_prune is not None:
             configs = self.early_config_prune(configs, named, **kwargs)
             if not configs:
-                raise AutotunerError(f"`early_config_prune` left no configuration of `{self.base_fn.__name__}`; it has to "
-                                     "return at least one")
+                raise AutotunerError(
+                    f"`early_config_prune` left no configuration of `{self.base_fn.__name__}`; it has to "
+                    "return at least one"
+                )
         if self.perf_model is not None:
             top_k = self.configs_top_k
             if isinstance(top_k, float) and top_k <= 1.0:
@@ -252,22 +280,45 @@ class Autotuner(KernelInterface):
         return [self.fn.warmup(*args, **kwargs, **config.all_kwargs()) for config in self.prune_configs(kwargs)]
 
 
-def autotune(configs: list[Config], key: list[str], prune_configs_by: dict[str, Any] | None = None,
-             reset_to_zero: Iterable[str] | None = None, restore_value: Iterable[str] | None = None,
-             pre_hook: Callable[..., Any] | None = None, post_hook: Callable[..., Any] | None = None,
-             warmup: int | None = None, rep: int | None = None, use_cuda_graph: bool = False,
-             do_bench: Callable[..., Any] | None = None, cache_results: bool = False) -> Callable[[Any], Autotuner]:
+def autotune(
+    configs: list[Config],
+    key: list[str],
+    prune_configs_by: dict[str, Any] | None = None,
+    reset_to_zero: Iterable[str] | None = None,
+    restore_value: Iterable[str] | None = None,
+    pre_hook: Callable[..., Any] | None = None,
+    post_hook: Callable[..., Any] | None = None,
+    warmup: int | None = None,
+    rep: int | None = None,
+    use_cuda_graph: bool = False,
+    do_bench: Callable[..., Any] | None = None,
+    cache_results: bool = False,
+) -> Callable[[Any], Autotuner]:
     """Has a kernel choose the fastest of `configs`, anew whenever an argument named in `key` has a new value.
 
     Timing runs the kernel many times: name outputs that it accumulates into in `reset_to_zero`, and arguments that it
-    changes in place in `restore_value`. `prune_configs_by` may hold `early_config_prune(configs, named_args, **kwargs)`,
-    and `perf_model(**arguments)` with `top_k`. `warmup` and `rep` are milliseconds. `TRITON_PRINT_AUTOTUNING=1` prints the choice.
+    changes in place in `restore_value`. `prune_configs_by` may hold `early_config_prune(configs, named_args,
+    **kwargs)`, and `perf_model(**arguments)` with `top_k`. `warmup` and `rep` are milliseconds.
+    `TRITON_PRINT_AUTOTUNING=1` prints the choice.
     """
 
     def decorate(fn: Any) -> Autotuner:
-        return Autotuner(fn, fn.arg_names, configs, key, reset_to_zero, restore_value, pre_hook=pre_hook,
-                         post_hook=post_hook, prune_configs_by=prune_configs_by, warmup=warmup, rep=rep,
-                         use_cuda_graph=use_cuda_graph, do_bench=do_bench, cache_results=cache_results)
+        return Autotuner(
+            fn,
+            fn.arg_names,
+            configs,
+            key,
+            reset_to_zero,
+            restore_value,
+            pre_hook=pre_hook,
+            post_hook=post_hook,
+            prune_configs_by=prune_configs_by,
+            warmup=warmup,
+            rep=rep,
+            use_cuda_graph=use_cuda_graph,
+            do_bench=do_bench,
+            cache_results=cache_results,
+        )
 
     return decorate
 

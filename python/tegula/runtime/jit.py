@@ -30,8 +30,9 @@ class KernelInterface:
 class KernelParam:
     """A parameter of a kernel: its name, default, and what launches may assume of its arguments."""
 
-    def __init__(self, num: int, param: inspect.Parameter, do_not_specialize: bool,
-                 do_not_specialize_on_alignment: bool) -> None:
+    def __init__(
+        self, num: int, param: inspect.Parameter, do_not_specialize: bool, do_not_specialize_on_alignment: bool
+    ) -> None:
         self.num = num
         self.name = param.name
         self.default = param.default
@@ -67,11 +68,17 @@ def _read_annotation(annotation: Any) -> tuple[bool, bool, str]:
 class JITFunction(_native.JITFunction):
     """A function of the Triton language: `kernel[grid](...)` compiles and launches it; kernels may call it."""
 
-    def __new__(cls, fn: Callable[..., Any], version: Any = None,
-                do_not_specialize: Iterable[int | str] | None = None,
-                do_not_specialize_on_alignment: Iterable[int | str] | None = None, debug: bool | None = None,
-                noinline: bool | None = None, repr: Callable[..., str] | None = None,
-                launch_metadata: Callable[..., Any] | None = None) -> JITFunction:
+    def __new__(
+        cls,
+        fn: Callable[..., Any],
+        version: Any = None,
+        do_not_specialize: Iterable[int | str] | None = None,
+        do_not_specialize_on_alignment: Iterable[int | str] | None = None,
+        debug: bool | None = None,
+        noinline: bool | None = None,
+        repr: Callable[..., str] | None = None,
+        launch_metadata: Callable[..., Any] | None = None,
+    ) -> JITFunction:
         if not inspect.isfunction(fn):
             raise TypeError(f"`jit` decorates functions written in Python, not {type(fn).__name__}")
         values = frozenset(do_not_specialize or ())
@@ -84,9 +91,24 @@ class JITFunction(_native.JITFunction):
                 continue
             named = {num, param.name}
             params.append(KernelParam(num, param, bool(named & values), bool(named & alignments)))
-        self = super().__new__(cls, fn, [(p.name, p.default, p.is_keyword_only, p.is_constexpr, p.is_const,
-                                          p.annotation_type or None, not p.do_not_specialize,
-                                          not p.do_not_specialize_on_alignment) for p in params], bool(noinline))
+        self = super().__new__(
+            cls,
+            fn,
+            [
+                (
+                    p.name,
+                    p.default,
+                    p.is_keyword_only,
+                    p.is_constexpr,
+                    p.is_const,
+                    p.annotation_type or None,
+                    not p.do_not_specialize,
+                    not p.do_not_specialize_on_alignment,
+                )
+                for p in params
+            ],
+            bool(noinline),
+        )
         functools.update_wrapper(self, fn, updated=())
         self.signature = signature
         self.params = params
@@ -102,7 +124,7 @@ class JITFunction(_native.JITFunction):
     def src(self) -> str:
         """The text of the definition without its decorators."""
         text = textwrap.dedent(self.raw_src)
-        return text[text.index("def "):] if not text.startswith("def ") else text
+        return text[text.index("def ") :] if not text.startswith("def ") else text
 
     def add_pre_run_hook(self, hook: Callable[..., Any]) -> None:
         """Has `hook(*args, **kwargs)` called before each launch."""
@@ -112,10 +134,17 @@ class JITFunction(_native.JITFunction):
         return f"JITFunction({self.__module__}:{self.__qualname__})"
 
 
-def jit(fn: Callable[..., Any] | None = None, *, version: Any = None, repr: Callable[..., str] | None = None,
-        launch_metadata: Callable[..., Any] | None = None, do_not_specialize: Iterable[int | str] | None = None,
-        do_not_specialize_on_alignment: Iterable[int | str] | None = None, debug: bool | None = None,
-        noinline: bool | None = None) -> Any:
+def jit(
+    fn: Callable[..., Any] | None = None,
+    *,
+    version: Any = None,
+    repr: Callable[..., str] | None = None,
+    launch_metadata: Callable[..., Any] | None = None,
+    do_not_specialize: Iterable[int | str] | None = None,
+    do_not_specialize_on_alignment: Iterable[int | str] | None = None,
+    debug: bool | None = None,
+    noinline: bool | None = None,
+) -> Any:
     """Makes a function a kernel of the Triton language, or a helper that kernels call.
 
     `do_not_specialize` names (or numbers) parameters whose values are never compiled in, not even 1;
@@ -123,9 +152,16 @@ def jit(fn: Callable[..., Any] | None = None, *, version: Any = None, repr: Call
     """
 
     def decorate(fn: Callable[..., Any]) -> JITFunction:
-        return JITFunction(fn, version=version, do_not_specialize=do_not_specialize,
-                           do_not_specialize_on_alignment=do_not_specialize_on_alignment, debug=debug,
-                           noinline=noinline, repr=repr, launch_metadata=launch_metadata)
+        return JITFunction(
+            fn,
+            version=version,
+            do_not_specialize=do_not_specialize,
+            do_not_specialize_on_alignment=do_not_specialize_on_alignment,
+            debug=debug,
+            noinline=noinline,
+            repr=repr,
+            launch_metadata=launch_metadata,
+        )
 
     return decorate if fn is None else decorate(fn)
 

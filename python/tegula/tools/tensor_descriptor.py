@@ -24,14 +24,18 @@ class TensorDescriptor:
         if not 1 <= rank <= 5:
             raise ValueError(f"a tensor descriptor has 1 to 5 dimensions, not {rank}")
         if len(self.strides) != rank or len(self.block_shape) != rank:
-            raise ValueError(f"a descriptor's shape, strides and block have one length, but {list(self.shape)}, "
-                             f"{list(self.strides)} and {list(self.block_shape)} have not")
+            raise ValueError(
+                f"a descriptor's shape, strides and block have one length, but {list(self.shape)}, "
+                f"{list(self.strides)} and {list(self.block_shape)} have not"
+            )
         if any(extent <= 0 for extent in self.shape):
             raise ValueError(f"the extents of a descriptor are positive, but {list(self.shape)} are not")
         if any(extent <= 0 for extent in self.block_shape):
             raise ValueError(f"the extents of a descriptor's block are positive, but {list(self.block_shape)} are not")
         if self.strides[-1] != 1:
-            raise ValueError(f"the last dimension of a descriptor must be contiguous, but its stride is {self.strides[-1]}")
+            raise ValueError(
+                f"the last dimension of a descriptor must be contiguous, but its stride is {self.strides[-1]}"
+            )
         if self.padding not in ("zero", "nan"):
             raise ValueError(f"the padding of a descriptor is 'zero' or 'nan', not {self.padding!r}")
         if self.padding == "nan" and not getattr(self.base.dtype, "is_floating_point", True):

@@ -1,0 +1,222 @@
+"""Autotuning and heuristics."""
+
+import pytest
+
+import tegula
+import tegula.language as tl
+
+torch = pytest.importorskip("torch")
+
+
+def timer(calls, times=None):
+    """A stand-in for `do_bench`: runs each configuration twice; the times are given, or fall."""
+
+    def bench(call, quantiles=None):
+        call()
+        call()
+        calls.append(quantiles)
+        time = times[len(calls) - 1] if times else 1.0 / len(calls)
+        return [time, time, time]
+
+    return bench
+
+
+def blocks(*sizes, **options):
+    return [tegula.Config({"BLOCK": size}, **options) for size in sizes]
+
+
+def body(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out_ptr + i, tl.load(x_ptr + i, mask=i < n) + BLOCK, mask=i < n)
+
+
+def grid(meta):
+    return (tegula.cdiv(meta["n"], meta["BLOCK"]),)
+
+
+def test_the_fastest_configuration_is_used():
+    calls = []
+    bench = timer(calls, [3.0, 1.0, 2.0] * 3)
+    kernel = tegula.autotune(blocks(16, 32, 64), key=["n"], do_bench=bench)(tegula.jit(body))
+    x, out = torch.arange(100.0), torch.zeros(100)
+    kernel[grid](x, out, 100)
+    assert torch.equal(out, x + 32) and len(calls) == 3 and calls[0] == (0.5, 0.2, 0.8)
+    assert kernel.best_config.kwargs == {"BLOCK": 32}
+    kernel[grid](x, out, 100)
+    assert len(calls) == 3
+    kernel[grid](x, out, 90)
+    assert len(calls) == 6, "another value of a key"
+    kernel[grid](x.double(), out.double(), 90)
+    assert len(calls) == 9, "another type"
+    assert len(kernel.cache) == 3
+
+
+def test_the_default_timer():
+    kernel = tegula.autotune(blocks(16, 64), key=["n"], warmup=1, rep=2)(tegula.jit(body))
+    x, out = torch.arange(100.0), torch.zeros(100)
+    kernel[grid](x, out, n=100)
+    size = kernel.best_config.kwargs["BLOCK"]
+    assert torch.equal(out, x + size)
+    assert set(kernel.configs_timings) == set(kernel.configs)
+
+
+def test_one_configuration_needs_no_timing():
+    calls = []
+    kernel = tegula.autotune(blocks(16, num_warps=2), key=[], do_bench=timer(calls))(tegula.jit(body))
+    x, out = torch.arange(100.0), torch.zeros(100)
+    kernel[grid](x, out, 100)
+    assert torch.equal(out, x + 16) and not calls
+
+
+def test_printing(monkeypatch, capsys):
+    monkeypatch.setenv("TRITON_PRINT_AUTOTUNING", "1")
+    kernel = tegula.autotune(blocks(16, 32), key=["n"], do_bench=timer([]))(tegula.jit(body))
+    x, out = torch.arange(100.0), torch.zeros(100)
+    kernel[grid](x, out, 100)
+    said = capsys.readouterr().out
+    assert "Autotuning kernel body with config BLOCK: 16, num_warps: 4" in said
+    assert "best config selected: BLOCK: 32" in said
+    kernel[grid](x, out, 100)
+    assert capsys.readouterr().out == ""
+
+
+def accumulate(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.atomic_add(out_ptr + i, tl.load(x_ptr + i, mask=i < n), mask=i < n)
+
+
+@pytest.mark.parametrize("as_numpy", [False, True])
+def test_reset_to_zero(as_numpy):
+    kernel = tegula.autotune(blocks(16, 32), key=["n"], reset_to_zero=["out_ptr"], do_bench=timer([]))(
+        tegula.jit(accumulate)
+    )
+    x, out = torch.arange(100.0), torch.full((100,), 5.0)
+    kernel[grid](x, out.numpy() if as_numpy else out, 100)
+    assert torch.equal(out, x)
+
+
+@pytest.mark.parametrize("as_numpy", [False, True])
+def test_restore_value(as_numpy):
+    kernel = tegula.autotune(blocks(16, 32), key=["n"], restore_value=["out_ptr"], do_bench=timer([]))(
+        tegula.jit(accumulate)
+    )
+    x, out = torch.arange(100.0), torch.full((100,), 5.0)
+    kernel[grid](x, out.numpy() if as_numpy else out, 100)
+    assert torch.equal(out, x + 5)
+
+
+def test_hooks():
+    events = []
+    configs = [tegula.Config({"BLOCK": 16}, pre_hook=lambda args: events.append(("config", args["BLOCK"])))]
+    configs += blocks(32)
+    kernel = tegula.autotune(
+        configs,
+        key=["n"],
+        pre_hook=lambda args, reset_only=False: events.append(("pre", args["BLOCK"], reset_only)),
+        post_hook=lambda args, exception: events.append(("post", args["BLOCK"], exception)),
+        do_bench=timer([], [1.0, 2.0]),
+    )(tegula.jit(body))
+    kernel[grid](torch.arange(100.0), torch.zeros(100), 100)
+    once = [("pre", 16, False), ("post", 16, None)]
+    other = [("pre", 32, False), ("post", 32, None)]
+    assert events == [("config", 16), *once] * 2 + other * 2 + [("pre", 16, True), ("config", 16)]
+
+
+def test_early_pruning():
+    calls = []
+
+    def prune(configs, named_args, **kwargs):
+        assert named_args["n"] == 100 and "grid" in kwargs
+        return [config for config in configs if config.kwargs["BLOCK"] > 16]
+
+    kernel = tegula.autotune(
+        blocks(16, 32, 64), key=["n"], prune_configs_by={"early_config_prune": prune}, do_bench=timer(calls)
+    )(tegula.jit(body))
+    kernel[grid](torch.arange(100.0), torch.zeros(100), 100)
+    assert len(calls) == 2
+    nothing = tegula.autotune(blocks(16, 32), key=[], prune_configs_by={"early_config_prune": lambda *_, **__: []})
+    with pytest.raises(tegula.AutotunerError, match="`early_config_prune` left no configuration"):
+        nothing(tegula.jit(body))[grid](torch.arange(100.0), torch.zeros(100), 100)
+
+
+@pytest.mark.parametrize("top_k, timed", [(1, 1), (2, 2), (0.5, 2), (9, 4)])
+def test_performance_models(top_k, timed):
+    calls = []
+    pruning = {"perf_model": lambda BLOCK, num_warps, n, **_: -BLOCK * num_warps - n, "top_k": top_k}
+    kernel = tegula.autotune(blocks(8, 16, 32, 64), key=["n"], prune_configs_by=pruning, do_bench=timer(calls))(
+        tegula.jit(body)
+    )
+    kernel[grid](torch.arange(100.0), torch.zeros(100), 100)
+    assert len(calls) == timed
+    assert kernel.best_config.kwargs["BLOCK"] == {1: 64, 2: 32, 4: 8}[timed]
+
+
+def needs_a_multiple_of_32(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    tl.static_assert(BLOCK % 32 == 0, "BLOCK is a multiple of 32")
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out_ptr + i, tl.load(x_ptr + i, mask=i < n) + BLOCK, mask=i < n)
+
+
+def test_configurations_that_do_not_compile_are_passed_over():
+    x, out = torch.arange(100.0), torch.zeros(100)
+    kernel = tegula.autotune(blocks(16, 32, 48), key=["n"], do_bench=timer([]))(tegula.jit(needs_a_multiple_of_32))
+    kernel[grid](x, out, 100)
+    assert torch.equal(out, x + 32)
+    kernel = tegula.autotune(blocks(16, 48), key=["n"], do_bench=timer([]))(tegula.jit(needs_a_multiple_of_32))
+    with pytest.raises(tegula.CompilationError, match="BLOCK is a multiple of 32"):
+        kernel[grid](x, out, 100)
+
+
+def test_arguments_chosen_twice():
+    kernel = tegula.autotune(blocks(16, 32), key=["n"], do_bench=timer([]))(tegula.jit(body))
+    with pytest.raises(ValueError, match="BLOCK of `body` is chosen by the autotuner"):
+        kernel[grid](torch.arange(100.0), torch.zeros(100), 100, BLOCK=16)
+
+
+def test_keys_that_are_no_parameters():
+    with pytest.raises(ValueError, match="`m` is no parameter of `body`"):
+        tegula.autotune(blocks(16, 32), key=["m"])(tegula.jit(body))
+
+
+def test_heuristics():
+    @tegula.heuristics({"BLOCK": lambda args: tegula.next_power_of_2(args["n"])})
+    @tegula.jit
+    def kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+        i = tl.arange(0, BLOCK)
+        tl.store(out_ptr + i, tl.load(x_ptr + i, mask=i < n) + BLOCK, mask=i < n)
+
+    x, out = torch.arange(100.0), torch.zeros(100)
+    kernel[(1,)](x, out, 100)
+    assert torch.equal(out, x + 128)
+
+
+@pytest.mark.parametrize("heuristics_outside", [False, True])
+def test_heuristics_and_autotuning_in_either_order(heuristics_outside):
+    @tegula.jit
+    def kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr, EVEN: tl.constexpr):
+        i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        mask = None if EVEN else i < n
+        tl.store(out_ptr + i, tl.load(x_ptr + i, mask=mask) + EVEN, mask=mask)
+
+    tune = tegula.autotune(blocks(16, 32), key=["n"], do_bench=timer([]))
+    if heuristics_outside:
+        # The heuristic does not see what the autotuner chooses within.
+        kernel = tegula.heuristics({"EVEN": lambda args: args["n"] % 32 == 0})(tune(kernel))
+    else:
+        kernel = tune(tegula.heuristics({"EVEN": lambda args: args["n"] % args["BLOCK"] == 0})(kernel))
+    for n in (64, 50):
+        x, out = torch.arange(64.0), torch.zeros(64)
+        kernel[grid](x, out, n)
+        assert torch.equal(out[:n], x[:n] + (n == 64)) and not out[n:].any()
+
+
+def test_warmup_compiles_every_configuration():
+    kernel = tegula.autotune(blocks(16, 32, 64), key=["n"])(tegula.jit(body))
+    compiled = kernel.warmup(torch.float32, torch.float32, 100, grid=(1,))
+    assert len(compiled) == 3 and len(kernel.fn.compiled_kernels()) == 3
+
+
+def test_configurations_compare_by_value():
+    assert tegula.Config({"A": 1}) == tegula.Config({"A": 1}) != tegula.Config({"A": 1}, num_warps=8)
+    assert len({tegula.Config({"A": 1}), tegula.Config({"A": 1})}) == 1
+    assert str(tegula.Config({"A": 1}, maxnreg=64)) == "A: 1, num_warps: 4, num_ctas: 1, num_stages: 3, maxnreg: 64"
