@@ -4,12 +4,13 @@
 //! `__array_interface__` or DLPack.
 
 use crate::classes::type_name;
+use crate::constants::{numpy_scalar, scalar_type};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::ffi::c_str;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyCapsule, PyCapsuleMethods, PyDict, PyTuple, PyType};
+use pyo3::types::{PyCapsule, PyCapsuleMethods, PyDict, PyString, PyTuple, PyType};
 use std::ffi::{CStr, c_void};
 use tegula_ir::Scalar;
 
@@ -43,6 +44,10 @@ pub fn read<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Array<'py>>> {
         return tensor(object, torch).map(Some);
     }
     if let Ok(interface) = object.getattr(intern!(py, "__array_interface__")) {
+        // numpy's scalars have one too, but they are numbers.
+        if numpy_scalar(object)?.is_some() {
+            return Ok(None);
+        }
         return array_interface(object, &interface).map(Some);
     }
     if object.hasattr(intern!(py, "__cuda_array_interface__"))? {
@@ -213,7 +218,7 @@ fn tensor<'py>(object: &Bound<'py, PyAny>, torch: &Torch) -> PyResult<Array<'py>
 /// A wrapper of a tensor: `data_ptr()` and a `dtype` of torch or of `tegula.language`.
 fn duck<'py>(object: &Bound<'py, PyAny>) -> PyResult<Array<'py>> {
     let dtype = object.getattr("dtype")?;
-    let scalar = torch_dtype(&dtype).or_else(|| crate::constants::scalar_type(&dtype));
+    let scalar = torch_dtype(&dtype).or_else(|| scalar_type(&dtype));
     let scalar = scalar.ok_or_else(|| no_type(&dtype))?;
     let address = object.call_method0("data_ptr")?.extract()?;
     let sized = object.hasattr("shape")? && object.hasattr("stride")?;
@@ -224,22 +229,24 @@ fn duck<'py>(object: &Bound<'py, PyAny>) -> PyResult<Array<'py>> {
 fn array_interface<'py>(object: &Bound<'py, PyAny>, interface: &Bound<'py, PyAny>) -> PyResult<Array<'py>> {
     let py = object.py();
     let interface = interface.cast::<PyDict>()?;
-    let field = |name: &Bound<'py, pyo3::types::PyString>| {
+    let field = |name: &Bound<'py, PyString>| {
         interface
             .get_item(name)?
             .ok_or_else(|| PyTypeError::new_err(format!("its `__array_interface__` has no entry {name}")))
     };
     let type_text = field(intern!(py, "typestr"))?;
-    let scalar = match interface_scalar(type_text.extract()?) {
-        Some(scalar) => scalar,
+    let known = type_text.cast::<PyString>().ok().and_then(|text| text.to_str().ok());
+    let scalar = match known {
         // Types that numpy itself lacks (ml_dtypes' bfloat16) are void to the interface, but have a name.
-        None => object
+        Some(text) if text.contains('V') => object
             .getattr(intern!(py, "dtype"))
             .and_then(|dtype| dtype.getattr(intern!(py, "name")))
             .ok()
-            .and_then(|name| named_scalar(name.extract().ok()?))
-            .ok_or_else(|| no_type(&type_text))?,
+            .and_then(|name| named_scalar(name.extract().ok()?)),
+        Some(text) => interface_scalar(text),
+        None => None,
     };
+    let scalar = scalar.ok_or_else(|| no_type(&type_text))?;
     let data = field(intern!(py, "data"))?;
     let data = data
         .cast::<PyTuple>()

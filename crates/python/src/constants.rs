@@ -7,6 +7,7 @@ use crate::language::LanguageFunction;
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
 use tegula_ir::{Pointer, Scalar};
 use tegula_runtime::Constant;
@@ -119,14 +120,17 @@ pub fn named_tuple_class(object: &Bound<'_, PyAny>, objects: &mut Objects) -> Op
 
 /// The Python number that a numpy scalar is.
 pub fn numpy_scalar<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    static GENERIC: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let py = object.py();
-    let module = object.get_type().module();
-    if !module.is_ok_and(|module| module.to_str().is_ok_and(|name| name == "numpy" || name == "ml_dtypes")) {
-        return Ok(None);
-    }
-    let is_array = object.hasattr(intern!(py, "__len__"))?;
-    if is_array || !object.hasattr(intern!(py, "item"))? {
-        return Ok(None);
-    }
-    object.call_method0(intern!(py, "item")).map(Some)
+    let generic = match GENERIC.get(py) {
+        Some(generic) => generic,
+        None => {
+            // Without numpy there are no scalars of numpy; this never imports it.
+            let Ok(numpy) = py.import("sys")?.getattr("modules")?.get_item("numpy") else { return Ok(None) };
+            let Ok(generic) = numpy.getattr("generic") else { return Ok(None) };
+            let generic = generic.cast_into::<PyType>()?.unbind();
+            GENERIC.get_or_init(py, || generic)
+        }
+    };
+    if is_instance(object, generic) { object.call_method0(intern!(py, "item")).map(Some) } else { Ok(None) }
 }

@@ -7,7 +7,7 @@ use crate::errors;
 use crate::function::JITFunction;
 use crate::grid::Grid;
 use crate::host::LiveHost;
-use crate::specialize::Arguments;
+use crate::specialize::{Arguments, Purpose};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -55,7 +55,8 @@ pub fn launch(
     let function = kernel.get();
     function.call_hooks(positional, keywords)?;
     let (bound, _options) = bind(&function.name, &function.parameters, positional, keywords)?;
-    let mut arguments = specialize(kernel, &bound, DEBUG.load(Ordering::Relaxed))?;
+    let purpose = if DEBUG.load(Ordering::Relaxed) { Purpose::CheckedLaunch } else { Purpose::Launch };
+    let mut arguments = specialize(kernel, &bound, purpose)?;
     let compiled = find_or_compile(kernel, &mut arguments, &bound)?;
     let grid = grid.resolve(py, || {
         let meta = PyDict::new(py);
@@ -104,17 +105,17 @@ pub fn compile(
 ) -> PyResult<Py<CompiledKernel>> {
     let function = kernel.get();
     let (bound, _options) = bind(&function.name, &function.parameters, positional, keywords)?;
-    let mut arguments = specialize(kernel, &bound, false)?;
+    let mut arguments = specialize(kernel, &bound, Purpose::Compilation)?;
     find_or_compile(kernel, &mut arguments, &bound)
 }
 
 fn specialize(
     kernel: &Bound<'_, JITFunction>,
     bound: &[Bound<'_, PyAny>],
-    check: bool,
+    purpose: Purpose,
 ) -> PyResult<Arguments> {
     let function = kernel.get();
-    Arguments::new(&function.parameters, bound, check).map_err(|(index, error)| {
+    Arguments::new(&function.parameters, bound, purpose).map_err(|(index, error)| {
         let parameter = &function.parameters[index];
         errors::argument(kernel.py(), &function.name, &parameter.name, &bound[index], &error)
     })

@@ -12,6 +12,16 @@ use pyo3::types::{PyBool, PyFloat, PyInt, PyString, PyTuple};
 use tegula_ir::{Pointer, Scalar};
 use tegula_runtime::{ArrayRange, Constant, Descriptor, Policy, Specialization, specialization};
 
+/// What arguments are wanted for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// Nothing will run, so a `torch.dtype` may stand for a tensor.
+    Compilation,
+    Launch,
+    /// A launch whose accesses are checked against the arrays, so their extents are needed.
+    CheckedLaunch,
+}
+
 /// What a call's arguments come to.
 #[derive(Default)]
 pub struct Arguments {
@@ -27,21 +37,24 @@ pub struct Arguments {
     pub ranges: Option<Vec<ArrayRange>>,
     /// Whether an array's extent is unknown, so that nothing can be checked.
     pub unknown_extent: bool,
+    /// Whether a `torch.dtype` stands for a tensor of that type.
+    types_are_tensors: bool,
     /// What owns memory for the time of the launch.
     kept: Vec<Py<PyAny>>,
 }
 
 impl Arguments {
-    /// Specialises one argument a parameter. `check` asks for the arrays' extents.
+    /// Specialises one argument a parameter.
     pub fn new(
         parameters: &[Parameter],
         bound: &[Bound<'_, PyAny>],
-        check: bool,
+        purpose: Purpose,
     ) -> Result<Arguments, (usize, PyErr)> {
         let mut arguments = Arguments {
             key: Vec::with_capacity(bound.len()),
             leaves: Vec::with_capacity(bound.len()),
-            ranges: check.then(Vec::new),
+            ranges: (purpose == Purpose::CheckedLaunch).then(Vec::new),
+            types_are_tensors: purpose == Purpose::Compilation,
             ..Arguments::default()
         };
         for (index, (parameter, object)) in parameters.iter().zip(bound).enumerate() {
@@ -79,6 +92,12 @@ impl Arguments {
         }
         if let Some(array) = arrays::read(object)? {
             return self.array(index, parameter, &array);
+        }
+        if self.types_are_tensors
+            && let Some(pointee) = arrays::torch_dtype(object)
+        {
+            let pointer = Pointer { pointee, depth: 1, constant: parameter.constant };
+            return Ok(specialization::pointer(0, pointer, parameter.policy, &mut self.leaves));
         }
         if let Ok(tuple) = object.cast::<PyTuple>() {
             let items =
