@@ -6,7 +6,7 @@ use pyo3::types::{PyDict, PyTuple};
 use tegula_frontend::{HostValue, builtin, prelude};
 use tegula_ir::Scalar;
 
-/// A function of the language, to be used in kernels.
+// A function of the language, to be used in kernels. (No doc comment: Python would show that in the place of `__doc__`.)
 #[pyclass(frozen, module = "tegula._native")]
 pub struct LanguageFunction {
     /// The module below `tegula.language`: `""`, `"math"`.
