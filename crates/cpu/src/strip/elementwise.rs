@@ -17,6 +17,12 @@ pub(super) trait Map1 {
     fn apply<T: Target>(x: Self::In) -> Self::Out;
 }
 
+/// A function that is too costly to compute for all elements alike, and has others for a few.
+pub(super) trait Exceptions: Map1 {
+    fn is_exception(x: Self::In) -> bool;
+    fn apply_to_exception(x: Self::In) -> Self::Out;
+}
+
 /// A function of two elements.
 pub(super) trait Map2 {
     type In: Copy + Default;
@@ -141,6 +147,52 @@ unsafe fn map<A: Operand, B: Operand, C: Operand, R: Copy + Default>(
     }
 }
 
+/// What an input of a kernel is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Presence {
+    Strip,
+    /// A single element, repeated.
+    Element,
+    Absent,
+}
+
+/// A kernel that computes each element of its output from the elements beside it.
+pub(super) trait Elementwise: Kernel {
+    const OPERANDS: [Presence; 3];
+    type In;
+    type Out;
+}
+
+impl<M: Map1> Elementwise for Dense<M> {
+    const OPERANDS: [Presence; 3] = [Presence::Strip, Presence::Absent, Presence::Absent];
+    type In = M::In;
+    type Out = M::Out;
+}
+
+impl<M: Exceptions> Elementwise for DenseWithExceptions<M> {
+    const OPERANDS: [Presence; 3] = [Presence::Strip, Presence::Absent, Presence::Absent];
+    type In = M::In;
+    type Out = M::Out;
+}
+
+impl<M: Map2> Elementwise for DenseDense<M> {
+    const OPERANDS: [Presence; 3] = [Presence::Strip, Presence::Strip, Presence::Absent];
+    type In = M::In;
+    type Out = M::Out;
+}
+
+impl<M: Map2> Elementwise for DenseSplat<M> {
+    const OPERANDS: [Presence; 3] = [Presence::Strip, Presence::Element, Presence::Absent];
+    type In = M::In;
+    type Out = M::Out;
+}
+
+impl<M: Map2> Elementwise for SplatDense<M> {
+    const OPERANDS: [Presence; 3] = [Presence::Element, Presence::Strip, Presence::Absent];
+    type In = M::In;
+    type Out = M::Out;
+}
+
 /// One dense operand.
 pub(super) struct Dense<M>(PhantomData<M>);
 
@@ -150,6 +202,46 @@ impl<M: Map1> Kernel for Dense<M> {
         let a = Strip(inputs[0].cast::<M::In>());
         // SAFETY: the caller's promise.
         unsafe { map(out.cast(), (a, Nothing, Nothing), count, |a, (), ()| M::apply::<T>(a)) }
+    }
+}
+
+/// One dense operand, of which a few elements take another function.
+pub(super) struct DenseWithExceptions<M>(PhantomData<M>);
+
+impl<M: Exceptions> Kernel for DenseWithExceptions<M> {
+    #[inline(always)]
+    unsafe fn run<T: Target>(out: *mut u8, inputs: &[*const u8; 3], count: usize) {
+        let (out, input) = (out.cast::<M::Out>(), inputs[0].cast::<M::In>());
+        for first in (0..count).step_by(BLOCK) {
+            let length = BLOCK.min(count - first);
+            let mut elements = [M::In::default(); BLOCK];
+            let mut results = [M::Out::default(); BLOCK];
+            // SAFETY: the caller promises `count` elements in both strips; copied as bytes, because they need not be aligned.
+            unsafe {
+                let bytes = length * size_of::<M::In>();
+                let from = input.add(first).cast::<u8>();
+                std::ptr::copy_nonoverlapping(from, elements.as_mut_ptr().cast::<u8>(), bytes);
+            }
+            for (result, &x) in results.iter_mut().zip(&elements) {
+                *result = M::apply::<T>(x);
+            }
+            if elements.iter().fold(false, |any, &x| any | M::is_exception(x)) {
+                for (result, &x) in results.iter_mut().zip(&elements) {
+                    if M::is_exception(x) {
+                        *result = M::apply_to_exception(x);
+                    }
+                }
+            }
+            // SAFETY: as above.
+            unsafe {
+                let bytes = length * size_of::<M::Out>();
+                std::ptr::copy_nonoverlapping(
+                    results.as_ptr().cast::<u8>(),
+                    out.add(first).cast::<u8>(),
+                    bytes,
+                );
+            }
+        }
     }
 }
 

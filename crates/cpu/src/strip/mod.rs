@@ -21,7 +21,9 @@
 //! | [`reduce`], [`scan`] | folds and prefixes |
 
 mod cast;
+mod composed;
 mod elementwise;
+mod float_format;
 mod math;
 mod movement;
 mod number;
@@ -78,7 +80,7 @@ pub fn binary(isa: Isa, op: BinaryOp, scalar: Scalar, operands: Operands) -> Opt
 
 /// `out[i] = inputs[0][i] predicate inputs[1][i]`, as [`Scalar::Int1`]. Pointers compare as [`Scalar::UInt64`].
 pub fn compare(isa: Isa, predicate: Predicate, scalar: Scalar, operands: Operands) -> Option<StripFn> {
-    with_target!(isa, T => operations::compare::<T>(predicate, scalar, operands))
+    Some(with_target!(isa, T => operations::compare::<T>(predicate, scalar, operands)))
 }
 
 /// `out[i] = inputs[0][i] ? inputs[1][i] : inputs[2][i]` for elements of 1, 2, 4 or 8 bytes. The condition is a strip of
@@ -127,9 +129,10 @@ pub fn scan(isa: Isa, op: BinaryOp, scalar: Scalar) -> Option<StripFn> {
     with_target!(isa, T => scan::scan::<T>(op, scalar))
 }
 
-/// Converts numbers as [`tegula_ir::Op::Cast`] does.
+/// Converts numbers as [`tegula_ir::Op::Cast`] does. Floats outside the range of an integer type become its least or greatest
+/// number, and NaN becomes 0. The rounding is that of floats to narrower floats; from integers to floats it is to nearest.
 pub fn cast(isa: Isa, from: Scalar, to: Scalar, rounding: Rounding) -> Option<StripFn> {
-    with_target!(isa, T => cast::cast::<T>(from, to, rounding))
+    Some(with_target!(isa, T => cast::cast::<T>(from, to, rounding)))
 }
 
 #[cfg(test)]

@@ -1,9 +1,15 @@
 //! Which function an operation of the intermediate representation is, by element type.
 
-use super::elementwise::{Dense, DenseDense, DenseDenseDense, DenseSplat, Map1, Map2, Map3, SplatDense};
+use super::composed::{NarrowFusedMultiplyAdd, Narrowed, Widened};
+use super::elementwise::{
+    Dense, DenseDense, DenseDenseDense, DenseSplat, DenseWithExceptions, Elementwise, Exceptions, Map1, Map2,
+    Map3, SplatDense,
+};
+use super::float_format::{NarrowFloat, by_narrow_float};
+use super::math::Real;
 use super::number::{Integer, Number};
 use super::target::Target;
-use super::{Operands, StripFn, math};
+use super::{Operands, StripFn};
 use std::marker::PhantomData;
 use tegula_ir::{BinaryOp, Predicate, Scalar, UnaryOp};
 
@@ -42,6 +48,12 @@ binary_functions! {
     Shl(Integer): |a, b| a.shl(b);
     Shr(Integer): |a, b| a.shr(b);
     MulHigh(Integer): |a, b| a.mul_high(b);
+    Pow(Real): |a, b| a.pow::<T>(b);
+    Atan2(Real): |a, b| a.atan2::<T>(b);
+    Hypot(Real): |a, b| a.hypot::<T>(b);
+    CopySign(Real): |a, b| a.copysign::<T>(b);
+    NextAfter(Real): |a, b| a.next_after::<T>(b);
+    Remainder(Real): |a, b| a.remainder::<T>(b);
 }
 
 /// Defines a comparison per line.
@@ -97,6 +109,35 @@ unary_functions! {
     Popcount(Integer): |x| x.popcount();
     LeadingZeros(Integer): |x| x.leading_zeros();
     ReverseBits(Integer): |x| x.reverse_bits();
+    Exp(Real): |x| x.exp::<T>();
+    Exp2(Real): |x| x.exp2::<T>();
+    Expm1(Real): |x| x.expm1::<T>();
+    Log(Real): |x| x.log::<T>();
+    Log2(Real): |x| x.log2::<T>();
+    Log10(Real): |x| x.log10::<T>();
+    Log1p(Real): |x| x.log1p::<T>();
+    Asin(Real): |x| x.asin::<T>();
+    Acos(Real): |x| x.acos::<T>();
+    Atan(Real): |x| x.atan::<T>();
+    Sinh(Real): |x| x.sinh::<T>();
+    Cosh(Real): |x| x.cosh::<T>();
+    Tanh(Real): |x| x.tanh::<T>();
+    Asinh(Real): |x| x.asinh::<T>();
+    Acosh(Real): |x| x.acosh::<T>();
+    Atanh(Real): |x| x.atanh::<T>();
+    Sqrt(Real): |x| x.sqrt::<T>();
+    Rsqrt(Real): |x| x.rsqrt::<T>();
+    Cbrt(Real): |x| x.cbrt::<T>();
+    Floor(Real): |x| x.floor::<T>();
+    Ceil(Real): |x| x.ceil::<T>();
+    Trunc(Real): |x| x.trunc::<T>();
+    Round(Real): |x| x.round::<T>();
+    RoundEven(Real): |x| x.round_even::<T>();
+    Erf(Real): |x| x.erf::<T>();
+    Erfc(Real): |x| x.erfc::<T>();
+    Erfinv(Real): |x| x.erfinv::<T>();
+    Lgamma(Real): |x| x.lgamma::<T>();
+    Tgamma(Real): |x| x.tgamma::<T>();
 }
 
 /// The other truth value.
@@ -112,16 +153,39 @@ impl Map1 for Negate {
     }
 }
 
-struct SquareRoot;
+/// Defines a function of an angle per line, which leaves large angles to another.
+macro_rules! angle_functions {
+    ($($name:ident: $function:ident, $any:ident;)*) => {
+        $(
+            struct $name<N>(PhantomData<N>);
 
-impl Map1 for SquareRoot {
-    type In = f32;
-    type Out = f32;
+            impl<N: Real> Map1 for $name<N> {
+                type In = N;
+                type Out = N;
 
-    #[inline(always)]
-    fn apply<T: Target>(x: f32) -> f32 {
-        x.sqrt()
-    }
+                #[inline(always)]
+                fn apply<T: Target>(x: N) -> N {
+                    x.$function::<T>()
+                }
+            }
+
+            impl<N: Real> Exceptions for $name<N> {
+                #[inline(always)]
+                fn is_exception(x: N) -> bool {
+                    x.is_large_angle()
+                }
+                fn apply_to_exception(x: N) -> N {
+                    x.$any()
+                }
+            }
+        )*
+    };
+}
+
+angle_functions! {
+    Sin: sin, any_sin;
+    Cos: cos, any_cos;
+    Tan: tan, any_tan;
 }
 
 /// `a * b + c` of integers, which wraps.
@@ -141,25 +205,14 @@ impl<N: Number> Map3 for MultiplyAdd<N> {
 /// `a * b + c` of floats, rounded once on every target.
 struct FusedMultiplyAdd<N>(PhantomData<N>);
 
-impl Map3 for FusedMultiplyAdd<f32> {
-    type First = f32;
-    type In = f32;
-    type Out = f32;
+impl<N: Real> Map3 for FusedMultiplyAdd<N> {
+    type First = N;
+    type In = N;
+    type Out = N;
 
     #[inline(always)]
-    fn apply<T: Target>(a: f32, b: f32, c: f32) -> f32 {
-        a.mul_add(b, c)
-    }
-}
-
-impl Map3 for FusedMultiplyAdd<f64> {
-    type First = f64;
-    type In = f64;
-    type Out = f64;
-
-    #[inline(always)]
-    fn apply<T: Target>(a: f64, b: f64, c: f64) -> f64 {
-        a.mul_add(b, c)
+    fn apply<T: Target>(a: N, b: N, c: N) -> N {
+        a.fused::<T>(b, c)
     }
 }
 
@@ -171,33 +224,87 @@ fn with_operands<T: Target, M: Map2>(operands: Operands) -> StripFn {
     }
 }
 
-/// The operations that integers and floats share.
-fn number_binary<T: Target, N: Number>(op: BinaryOp, operands: Operands) -> Option<StripFn> {
+fn integer_binary<T: Target, N: Integer>(op: BinaryOp, operands: Operands) -> Option<StripFn> {
     Some(match op {
         BinaryOp::Add => with_operands::<T, Add<N>>(operands),
         BinaryOp::Sub => with_operands::<T, Sub<N>>(operands),
         BinaryOp::Mul => with_operands::<T, Mul<N>>(operands),
         BinaryOp::Div => with_operands::<T, Div<N>>(operands),
         BinaryOp::Rem => with_operands::<T, Rem<N>>(operands),
-        BinaryOp::Min => with_operands::<T, Min<N>>(operands),
-        BinaryOp::Max => with_operands::<T, Max<N>>(operands),
-        BinaryOp::MinNan => with_operands::<T, MinNan<N>>(operands),
-        BinaryOp::MaxNan => with_operands::<T, MaxNan<N>>(operands),
-        _ => return None,
-    })
-}
-
-fn integer_binary<T: Target, N: Integer>(op: BinaryOp, operands: Operands) -> Option<StripFn> {
-    Some(match op {
+        BinaryOp::Min | BinaryOp::MinNan => with_operands::<T, Min<N>>(operands),
+        BinaryOp::Max | BinaryOp::MaxNan => with_operands::<T, Max<N>>(operands),
         BinaryOp::And => with_operands::<T, And<N>>(operands),
         BinaryOp::Or => with_operands::<T, Or<N>>(operands),
         BinaryOp::Xor => with_operands::<T, Xor<N>>(operands),
         BinaryOp::Shl => with_operands::<T, Shl<N>>(operands),
         BinaryOp::Shr => with_operands::<T, Shr<N>>(operands),
         BinaryOp::MulHigh => with_operands::<T, MulHigh<N>>(operands),
-        BinaryOp::MinNan => with_operands::<T, Min<N>>(operands),
-        BinaryOp::MaxNan => with_operands::<T, Max<N>>(operands),
-        _ => return number_binary::<T, N>(op, operands),
+        _ => return None,
+    })
+}
+
+/// What a float type computes in.
+trait Arithmetic {
+    type Number: Real;
+
+    fn kernel<T: Target, K: Elementwise<In = Self::Number, Out = Self::Number>>() -> StripFn;
+}
+
+/// A type computes in itself.
+struct Own<N>(PhantomData<N>);
+
+impl<N: Real> Arithmetic for Own<N> {
+    type Number = N;
+
+    fn kernel<T: Target, K: Elementwise<In = N, Out = N>>() -> StripFn {
+        T::strip::<K>()
+    }
+}
+
+/// A narrow float computes in fp32.
+struct InSingle<F>(PhantomData<F>);
+
+impl<F: NarrowFloat> Arithmetic for InSingle<F> {
+    type Number = f32;
+
+    fn kernel<T: Target, K: Elementwise<In = f32, Out = f32>>() -> StripFn {
+        T::strip::<Narrowed<F, K>>()
+    }
+}
+
+fn real_with_operands<T, A, M>(operands: Operands) -> StripFn
+where
+    T: Target,
+    A: Arithmetic,
+    M: Map2<In = A::Number, Out = A::Number>,
+{
+    match operands {
+        Operands::DenseDense => A::kernel::<T, DenseDense<M>>(),
+        Operands::DenseSplat => A::kernel::<T, DenseSplat<M>>(),
+        Operands::SplatDense => A::kernel::<T, SplatDense<M>>(),
+    }
+}
+
+fn real_binary<T: Target, A: Arithmetic>(op: BinaryOp, operands: Operands) -> Option<StripFn> {
+    Some(match op {
+        BinaryOp::Add => real_with_operands::<T, A, Add<A::Number>>(operands),
+        BinaryOp::Sub => real_with_operands::<T, A, Sub<A::Number>>(operands),
+        BinaryOp::Mul => real_with_operands::<T, A, Mul<A::Number>>(operands),
+        BinaryOp::Div => real_with_operands::<T, A, Div<A::Number>>(operands),
+        BinaryOp::Rem => real_with_operands::<T, A, Rem<A::Number>>(operands),
+        BinaryOp::Min => real_with_operands::<T, A, Min<A::Number>>(operands),
+        BinaryOp::Max => real_with_operands::<T, A, Max<A::Number>>(operands),
+        BinaryOp::MinNan => real_with_operands::<T, A, MinNan<A::Number>>(operands),
+        BinaryOp::MaxNan => real_with_operands::<T, A, MaxNan<A::Number>>(operands),
+        BinaryOp::Pow => real_with_operands::<T, A, Pow<A::Number>>(operands),
+        BinaryOp::Atan2 => real_with_operands::<T, A, Atan2<A::Number>>(operands),
+        BinaryOp::Hypot => real_with_operands::<T, A, Hypot<A::Number>>(operands),
+        BinaryOp::CopySign => real_with_operands::<T, A, CopySign<A::Number>>(operands),
+        BinaryOp::NextAfter => real_with_operands::<T, A, NextAfter<A::Number>>(operands),
+        BinaryOp::Remainder => real_with_operands::<T, A, Remainder<A::Number>>(operands),
+        BinaryOp::And | BinaryOp::Or | BinaryOp::Xor | BinaryOp::Shl | BinaryOp::Shr | BinaryOp::MulHigh => {
+            return None;
+        }
     })
 }
 
@@ -224,9 +331,11 @@ pub(super) fn binary<T: Target>(op: BinaryOp, scalar: Scalar, operands: Operands
         Scalar::UInt16 => integer_binary::<T, u16>(op, operands),
         Scalar::UInt32 => integer_binary::<T, u32>(op, operands),
         Scalar::UInt64 => integer_binary::<T, u64>(op, operands),
-        Scalar::Float32 => number_binary::<T, f32>(op, operands),
-        Scalar::Float64 => number_binary::<T, f64>(op, operands),
-        _ => None,
+        Scalar::Float32 => real_binary::<T, Own<f32>>(op, operands),
+        Scalar::Float64 => real_binary::<T, Own<f64>>(op, operands),
+        // The neighbours of a narrow float are not those of its fp32.
+        _ if op == BinaryOp::NextAfter => None,
+        _ => by_narrow_float!(scalar, F => real_binary::<T, InSingle<F>>(op, operands), else => None),
     }
 }
 
@@ -241,12 +350,27 @@ fn number_compare<T: Target, N: Number>(predicate: Predicate, operands: Operands
     }
 }
 
-pub(super) fn compare<T: Target>(
-    predicate: Predicate,
-    scalar: Scalar,
-    operands: Operands,
-) -> Option<StripFn> {
-    Some(match scalar {
+fn narrow_compare<T: Target, F: NarrowFloat>(predicate: Predicate, operands: Operands) -> StripFn {
+    match predicate {
+        Predicate::Eq => narrow_comparison::<T, F, Equal<f32>>(operands),
+        Predicate::Ne => narrow_comparison::<T, F, NotEqual<f32>>(operands),
+        Predicate::Lt => narrow_comparison::<T, F, Less<f32>>(operands),
+        Predicate::Le => narrow_comparison::<T, F, LessEqual<f32>>(operands),
+        Predicate::Gt => narrow_comparison::<T, F, Greater<f32>>(operands),
+        Predicate::Ge => narrow_comparison::<T, F, GreaterEqual<f32>>(operands),
+    }
+}
+
+fn narrow_comparison<T: Target, F: NarrowFloat, M: Map2<In = f32, Out = u8>>(operands: Operands) -> StripFn {
+    match operands {
+        Operands::DenseDense => T::strip::<Widened<F, DenseDense<M>>>(),
+        Operands::DenseSplat => T::strip::<Widened<F, DenseSplat<M>>>(),
+        Operands::SplatDense => T::strip::<Widened<F, SplatDense<M>>>(),
+    }
+}
+
+pub(super) fn compare<T: Target>(predicate: Predicate, scalar: Scalar, operands: Operands) -> StripFn {
+    match scalar {
         Scalar::Int1 | Scalar::UInt8 => number_compare::<T, u8>(predicate, operands),
         Scalar::Int8 => number_compare::<T, i8>(predicate, operands),
         Scalar::Int16 => number_compare::<T, i16>(predicate, operands),
@@ -257,8 +381,12 @@ pub(super) fn compare<T: Target>(
         Scalar::UInt64 => number_compare::<T, u64>(predicate, operands),
         Scalar::Float32 => number_compare::<T, f32>(predicate, operands),
         Scalar::Float64 => number_compare::<T, f64>(predicate, operands),
-        _ => return None,
-    })
+        _ => by_narrow_float!(
+            scalar,
+            F => narrow_compare::<T, F>(predicate, operands),
+            else => unreachable!("every other type is matched above")
+        ),
+    }
 }
 
 fn integer_unary<T: Target, N: Integer>(op: UnaryOp) -> Option<StripFn> {
@@ -292,17 +420,48 @@ pub(super) fn unary<T: Target>(op: UnaryOp, scalar: Scalar) -> Option<StripFn> {
         Scalar::UInt16 => integer_unary::<T, u16>(op),
         Scalar::UInt32 => integer_unary::<T, u32>(op),
         Scalar::UInt64 => integer_unary::<T, u64>(op),
-        Scalar::Float32 => float32_unary::<T>(op),
-        _ => None,
+        Scalar::Float32 => real_unary::<T, Own<f32>>(op),
+        Scalar::Float64 => real_unary::<T, Own<f64>>(op),
+        _ => by_narrow_float!(scalar, F => real_unary::<T, InSingle<F>>(op), else => None),
     }
 }
 
-fn float32_unary<T: Target>(op: UnaryOp) -> Option<StripFn> {
+fn real_unary<T: Target, A: Arithmetic>(op: UnaryOp) -> Option<StripFn> {
     Some(match op {
-        UnaryOp::Abs => T::strip::<Dense<Abs<f32>>>(),
-        UnaryOp::Sqrt => T::strip::<Dense<SquareRoot>>(),
-        UnaryOp::Exp => T::strip::<Dense<math::Exp>>(),
-        _ => return None,
+        UnaryOp::Abs => A::kernel::<T, Dense<Abs<A::Number>>>(),
+        UnaryOp::Exp => A::kernel::<T, Dense<Exp<A::Number>>>(),
+        UnaryOp::Exp2 => A::kernel::<T, Dense<Exp2<A::Number>>>(),
+        UnaryOp::Expm1 => A::kernel::<T, Dense<Expm1<A::Number>>>(),
+        UnaryOp::Log => A::kernel::<T, Dense<Log<A::Number>>>(),
+        UnaryOp::Log2 => A::kernel::<T, Dense<Log2<A::Number>>>(),
+        UnaryOp::Log10 => A::kernel::<T, Dense<Log10<A::Number>>>(),
+        UnaryOp::Log1p => A::kernel::<T, Dense<Log1p<A::Number>>>(),
+        UnaryOp::Sin => A::kernel::<T, DenseWithExceptions<Sin<A::Number>>>(),
+        UnaryOp::Cos => A::kernel::<T, DenseWithExceptions<Cos<A::Number>>>(),
+        UnaryOp::Tan => A::kernel::<T, DenseWithExceptions<Tan<A::Number>>>(),
+        UnaryOp::Asin => A::kernel::<T, Dense<Asin<A::Number>>>(),
+        UnaryOp::Acos => A::kernel::<T, Dense<Acos<A::Number>>>(),
+        UnaryOp::Atan => A::kernel::<T, Dense<Atan<A::Number>>>(),
+        UnaryOp::Sinh => A::kernel::<T, Dense<Sinh<A::Number>>>(),
+        UnaryOp::Cosh => A::kernel::<T, Dense<Cosh<A::Number>>>(),
+        UnaryOp::Tanh => A::kernel::<T, Dense<Tanh<A::Number>>>(),
+        UnaryOp::Asinh => A::kernel::<T, Dense<Asinh<A::Number>>>(),
+        UnaryOp::Acosh => A::kernel::<T, Dense<Acosh<A::Number>>>(),
+        UnaryOp::Atanh => A::kernel::<T, Dense<Atanh<A::Number>>>(),
+        UnaryOp::Sqrt => A::kernel::<T, Dense<Sqrt<A::Number>>>(),
+        UnaryOp::Rsqrt => A::kernel::<T, Dense<Rsqrt<A::Number>>>(),
+        UnaryOp::Cbrt => A::kernel::<T, Dense<Cbrt<A::Number>>>(),
+        UnaryOp::Floor => A::kernel::<T, Dense<Floor<A::Number>>>(),
+        UnaryOp::Ceil => A::kernel::<T, Dense<Ceil<A::Number>>>(),
+        UnaryOp::Trunc => A::kernel::<T, Dense<Trunc<A::Number>>>(),
+        UnaryOp::Round => A::kernel::<T, Dense<Round<A::Number>>>(),
+        UnaryOp::RoundEven => A::kernel::<T, Dense<RoundEven<A::Number>>>(),
+        UnaryOp::Erf => A::kernel::<T, Dense<Erf<A::Number>>>(),
+        UnaryOp::Erfc => A::kernel::<T, Dense<Erfc<A::Number>>>(),
+        UnaryOp::Erfinv => A::kernel::<T, Dense<Erfinv<A::Number>>>(),
+        UnaryOp::Lgamma => A::kernel::<T, Dense<Lgamma<A::Number>>>(),
+        UnaryOp::Tgamma => A::kernel::<T, Dense<Tgamma<A::Number>>>(),
+        UnaryOp::Not | UnaryOp::Popcount | UnaryOp::LeadingZeros | UnaryOp::ReverseBits => return None,
     })
 }
 
@@ -314,6 +473,6 @@ pub(super) fn fma<T: Target>(scalar: Scalar) -> Option<StripFn> {
         Scalar::Int64 | Scalar::UInt64 => T::strip::<DenseDenseDense<MultiplyAdd<u64>>>(),
         Scalar::Float32 => T::strip::<DenseDenseDense<FusedMultiplyAdd<f32>>>(),
         Scalar::Float64 => T::strip::<DenseDenseDense<FusedMultiplyAdd<f64>>>(),
-        _ => return None,
+        _ => by_narrow_float!(scalar, F => T::strip::<NarrowFusedMultiplyAdd<F>>(), else => return None),
     })
 }

@@ -4,6 +4,7 @@
 //! order depends on the count alone, not on the instruction set.
 
 use super::elementwise::Map2;
+use super::float_format::{NarrowFloat, NearestEven, WidenStrip, by_narrow_float};
 use super::number::{Integer, Number};
 use super::operations::{Add, And, Max, MaxNan, Min, MinNan, Mul, Or, Xor};
 use super::target::{ArgReduceKernel, ReduceKernel, Target};
@@ -57,7 +58,60 @@ unsafe fn fold<T: Target, N: Number, M: Map2<In = N, Out = N>>(input: *const N, 
     lanes[0]
 }
 
-fn number_reduce<T: Target, N: Number>(op: BinaryOp) -> Option<ReduceFn> {
+/// A fold of narrow floats: in fp32, rounded once at the end.
+struct NarrowFold<F, M>(PhantomData<(F, M)>);
+
+impl<F: NarrowFloat, M: Map2<In = f32, Out = f32>> ReduceKernel for NarrowFold<F, M> {
+    #[inline(always)]
+    unsafe fn run<T: Target>(input: *const u8, count: usize) -> u64 {
+        let mut total = None;
+        // SAFETY: the caller promises `count` elements, at least one.
+        unsafe {
+            for_each_widened_chunk::<T, F>(input, count, |_, chunk, length| {
+                let part = f32::from_bits(T::reduce::<Fold<M>>()(chunk.cast(), length) as u32);
+                total = Some(total.map_or(part, |total| M::apply::<T>(total, part)));
+            });
+        }
+        F::narrow::<NearestEven>(total.unwrap_or_default()).into()
+    }
+}
+
+/// Widens a strip of narrow floats a chunk at a time, and calls `visit(first, chunk, length)` with each.
+///
+/// # Safety
+/// `input` is valid for reads of `count` elements, and the processor has the target's features.
+unsafe fn for_each_widened_chunk<T: Target, F: NarrowFloat>(
+    input: *const u8,
+    count: usize,
+    mut visit: impl FnMut(usize, *const f32, usize),
+) {
+    const CHUNK: usize = 1024;
+    let mut chunk = [0f32; CHUNK];
+    for first in (0..count).step_by(CHUNK) {
+        let length = CHUNK.min(count - first);
+        // SAFETY: the chunk is within the strip, and the array holds it.
+        unsafe {
+            let from = input.add(first * size_of::<F::Bits>());
+            T::strip::<WidenStrip<F>>()(chunk.as_mut_ptr().cast(), &[from; 3], length);
+        }
+        visit(first, chunk.as_ptr(), length);
+    }
+}
+
+fn integer_reduce<T: Target, N: Integer>(op: BinaryOp) -> Option<ReduceFn> {
+    Some(match op {
+        BinaryOp::Add => T::reduce::<Fold<Add<N>>>(),
+        BinaryOp::Mul => T::reduce::<Fold<Mul<N>>>(),
+        BinaryOp::Min | BinaryOp::MinNan => T::reduce::<Fold<Min<N>>>(),
+        BinaryOp::Max | BinaryOp::MaxNan => T::reduce::<Fold<Max<N>>>(),
+        BinaryOp::And => T::reduce::<Fold<And<N>>>(),
+        BinaryOp::Or => T::reduce::<Fold<Or<N>>>(),
+        BinaryOp::Xor => T::reduce::<Fold<Xor<N>>>(),
+        _ => return None,
+    })
+}
+
+fn float_reduce<T: Target, N: Number>(op: BinaryOp) -> Option<ReduceFn> {
     Some(match op {
         BinaryOp::Add => T::reduce::<Fold<Add<N>>>(),
         BinaryOp::Mul => T::reduce::<Fold<Mul<N>>>(),
@@ -69,14 +123,15 @@ fn number_reduce<T: Target, N: Number>(op: BinaryOp) -> Option<ReduceFn> {
     })
 }
 
-fn integer_reduce<T: Target, N: Integer>(op: BinaryOp) -> Option<ReduceFn> {
+fn narrow_reduce<T: Target, F: NarrowFloat>(op: BinaryOp) -> Option<ReduceFn> {
     Some(match op {
-        BinaryOp::And => T::reduce::<Fold<And<N>>>(),
-        BinaryOp::Or => T::reduce::<Fold<Or<N>>>(),
-        BinaryOp::Xor => T::reduce::<Fold<Xor<N>>>(),
-        BinaryOp::MinNan => T::reduce::<Fold<Min<N>>>(),
-        BinaryOp::MaxNan => T::reduce::<Fold<Max<N>>>(),
-        _ => return number_reduce::<T, N>(op),
+        BinaryOp::Add => T::reduce::<NarrowFold<F, Add<f32>>>(),
+        BinaryOp::Mul => T::reduce::<NarrowFold<F, Mul<f32>>>(),
+        BinaryOp::Min => T::reduce::<NarrowFold<F, Min<f32>>>(),
+        BinaryOp::Max => T::reduce::<NarrowFold<F, Max<f32>>>(),
+        BinaryOp::MinNan => T::reduce::<NarrowFold<F, MinNan<f32>>>(),
+        BinaryOp::MaxNan => T::reduce::<NarrowFold<F, MaxNan<f32>>>(),
+        _ => return None,
     })
 }
 
@@ -100,9 +155,9 @@ pub(super) fn reduce<T: Target>(op: BinaryOp, scalar: Scalar) -> Option<ReduceFn
         Scalar::UInt16 => integer_reduce::<T, u16>(op),
         Scalar::UInt32 => integer_reduce::<T, u32>(op),
         Scalar::UInt64 => integer_reduce::<T, u64>(op),
-        Scalar::Float32 => number_reduce::<T, f32>(op),
-        Scalar::Float64 => number_reduce::<T, f64>(op),
-        _ => None,
+        Scalar::Float32 => float_reduce::<T, f32>(op),
+        Scalar::Float64 => float_reduce::<T, f64>(op),
+        _ => by_narrow_float!(scalar, F => narrow_reduce::<T, F>(op), else => None),
     }
 }
 
@@ -133,6 +188,41 @@ impl<N: Number, M: Map2<In = N, Out = N>> ArgReduceKernel for FindExtreme<M> {
     }
 }
 
+/// The extreme of narrow floats, chunk by chunk in fp32.
+struct FindNarrowExtreme<F, M>(PhantomData<(F, M)>);
+
+impl<F: NarrowFloat, M: Map2<In = f32, Out = f32>> ArgReduceKernel for FindNarrowExtreme<F, M> {
+    #[inline(always)]
+    unsafe fn run<T: Target>(input: *const u8, count: usize) -> (u64, usize) {
+        let mut best: Option<(f32, usize)> = None;
+        // SAFETY: the caller promises `count` elements, at least one.
+        unsafe {
+            for_each_widened_chunk::<T, F>(input, count, |first, chunk, length| {
+                let (bits, index) = T::arg_reduce::<FindExtreme<M>>()(chunk.cast(), length);
+                let value = f32::from_bits(bits as u32);
+                let replaces = match best {
+                    None => true,
+                    // A NaN is replaced, and replaces nothing.
+                    Some((old, _)) => old != value && M::apply::<T>(old, value) == value,
+                };
+                if replaces {
+                    best = Some((value, first + index));
+                }
+            });
+            let index = best.map_or(0, |(_, index)| index);
+            (input.cast::<F::Bits>().add(index).read_unaligned().into(), index)
+        }
+    }
+}
+
+fn narrow_arg_reduce<T: Target, F: NarrowFloat>(op: BinaryOp) -> Option<ArgReduceFn> {
+    Some(match op {
+        BinaryOp::Min => T::arg_reduce::<FindNarrowExtreme<F, Min<f32>>>(),
+        BinaryOp::Max => T::arg_reduce::<FindNarrowExtreme<F, Max<f32>>>(),
+        _ => return None,
+    })
+}
+
 fn number_arg_reduce<T: Target, N: Number>(op: BinaryOp) -> Option<ArgReduceFn> {
     Some(match op {
         BinaryOp::Min => T::arg_reduce::<FindExtreme<Min<N>>>(),
@@ -153,6 +243,6 @@ pub(super) fn arg_reduce<T: Target>(op: BinaryOp, scalar: Scalar) -> Option<ArgR
         Scalar::UInt64 => number_arg_reduce::<T, u64>(op),
         Scalar::Float32 => number_arg_reduce::<T, f32>(op),
         Scalar::Float64 => number_arg_reduce::<T, f64>(op),
-        _ => None,
+        _ => by_narrow_float!(scalar, F => narrow_arg_reduce::<T, F>(op), else => None),
     }
 }

@@ -7,7 +7,12 @@
 //! Avx512::strip::<K>()   =>   #[target_feature(enable = "avx512f,..")] unsafe fn(..) { K::run::<Avx512>(..) }
 //! ```
 
+use super::float_format::{GROUP, Half, NarrowFloat, NearestEven, TowardsZero};
 use super::{ArgReduceFn, ReduceFn, StripFn};
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::*;
+#[cfg(target_arch = "x86_64")]
+use std::mem::transmute;
 
 /// A loop over the elements of a strip.
 pub(super) trait Kernel {
@@ -39,6 +44,21 @@ pub(super) trait Target: 'static {
     fn reduce<K: ReduceKernel>() -> ReduceFn;
     fn arg_reduce<K: ArgReduceKernel>() -> ArgReduceFn;
 
+    /// Whether the next two are available.
+    const CONVERTS_HALVES: bool;
+
+    /// From fp16 to fp32.
+    ///
+    /// # Safety
+    /// The processor has the target's features.
+    unsafe fn widen_halves(halves: [u16; GROUP]) -> [f32; GROUP];
+
+    /// From fp32 to fp16 with the rounding that the conversion instruction calls `ROUNDING`: 0 to nearest, 3 towards zero.
+    ///
+    /// # Safety
+    /// The processor has the target's features.
+    unsafe fn narrow_halves<const ROUNDING: i32>(floats: [f32; GROUP]) -> [u16; GROUP];
+
     /// `a * b + c`, rounded once where that is one instruction, and twice elsewhere.
     #[inline(always)]
     fn mul_add(a: f32, b: f32, c: f32) -> f32 {
@@ -53,12 +73,27 @@ pub(super) trait Target: 'static {
 }
 
 macro_rules! target {
-    ($(#[$doc:meta])* $name:ident, fused: $fused:expr, $(features: $features:literal)?) => {
+    (
+        $(#[$doc:meta])* $name:ident, fused: $fused:expr, halves: $halves:expr, $(features: $features:literal,)?
+        widen_halves: |$in_halves:ident| $widen:expr,
+        narrow_halves: |$in_floats:ident, $rounding:ident| $narrow:expr
+    ) => {
         $(#[$doc])*
         pub(super) struct $name;
 
         impl Target for $name {
             const FUSED: bool = $fused;
+            const CONVERTS_HALVES: bool = $halves;
+
+            #[inline(always)]
+            unsafe fn widen_halves($in_halves: [u16; GROUP]) -> [f32; GROUP] {
+                $widen
+            }
+
+            #[inline(always)]
+            unsafe fn narrow_halves<const $rounding: i32>($in_floats: [f32; GROUP]) -> [u16; GROUP] {
+                $narrow
+            }
 
             fn strip<K: Kernel>() -> StripFn {
                 $(#[target_feature(enable = $features)])?
@@ -94,6 +129,12 @@ target!(
     /// [`crate::isa::Isa::Baseline`].
     Baseline,
     fused: cfg!(any(target_feature = "fma", target_arch = "aarch64")),
+    halves: false,
+    widen_halves: |halves| halves.map(Half::widen),
+    narrow_halves: |floats, ROUNDING| floats.map(match ROUNDING {
+        0 => Half::narrow::<NearestEven>,
+        _ => Half::narrow::<TowardsZero>,
+    })
 );
 
 #[cfg(target_arch = "x86_64")]
@@ -101,7 +142,23 @@ target!(
     /// [`crate::isa::Isa::Avx2`].
     Avx2,
     fused: true,
-    features: "avx2,fma,f16c,popcnt,lzcnt"
+    halves: true,
+    features: "avx2,fma,f16c,popcnt,lzcnt",
+    widen_halves: |halves| {
+        // SAFETY: the caller promises F16C; arrays and vectors have one layout.
+        unsafe {
+            let [low, high] = transmute::<[u16; GROUP], [__m128i; 2]>(halves);
+            transmute::<[__m256; 2], [f32; GROUP]>([_mm256_cvtph_ps(low), _mm256_cvtph_ps(high)])
+        }
+    },
+    narrow_halves: |floats, ROUNDING| {
+        // SAFETY: the caller promises F16C; arrays and vectors have one layout.
+        unsafe {
+            let [low, high] = transmute::<[f32; GROUP], [__m256; 2]>(floats);
+            let halves = [_mm256_cvtps_ph::<ROUNDING>(low), _mm256_cvtps_ph::<ROUNDING>(high)];
+            transmute::<[__m128i; 2], [u16; GROUP]>(halves)
+        }
+    }
 );
 
 #[cfg(target_arch = "x86_64")]
@@ -109,7 +166,19 @@ target!(
     /// [`crate::isa::Isa::Avx512`].
     Avx512,
     fused: true,
-    features: "avx2,fma,f16c,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl"
+    halves: true,
+    features: "avx2,fma,f16c,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl",
+    widen_halves: |halves| {
+        // SAFETY: the caller promises AVX-512F; arrays and vectors have one layout.
+        unsafe { transmute::<__m512, [f32; GROUP]>(_mm512_cvtph_ps(transmute::<[u16; GROUP], __m256i>(halves))) }
+    },
+    narrow_halves: |floats, ROUNDING| {
+        // SAFETY: the caller promises AVX-512F; arrays and vectors have one layout.
+        unsafe {
+            let floats = transmute::<[f32; GROUP], __m512>(floats);
+            transmute::<__m256i, [u16; GROUP]>(_mm512_cvtps_ph::<ROUNDING>(floats))
+        }
+    }
 );
 
 /// Runs an expression with `$target` bound to the type of an [`Isa`](crate::isa::Isa).

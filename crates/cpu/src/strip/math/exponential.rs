@@ -1,50 +1,83 @@
-//! `exp` and its family.
+//! `exp`, `exp2` and `expm1` of fp32.
 //!
-//! The argument is reduced by Cody and Waite's method: `x = n ln 2 + r` with `|r| <= ln 2 / 2`, where `ln 2` is subtracted in two parts
-//! so that the first product is exact. `exp(r)` is a polynomial, and `2^n` is multiplied in two steps, so that subnormal results are rounded once.
+//! The argument is reduced by Cody and Waite's method: `x = n ln 2 + r` with `|r| <= ln 2 / 2`, where `n ln 2` is subtracted in two parts
+//! of which the first is exact. `exp(r)` is a minimax polynomial. The product with `2^n` is taken in two steps, so that subnormal
+//! results are rounded once.
 
-use crate::strip::elementwise::Map1;
+use super::{polynomial, wide};
 use crate::strip::target::Target;
 
 /// `1.5 * 2^23`: adding it to a small float rounds that to an integer, which then stands in the low bits.
 const ROUND_TO_INTEGER: f32 = 12_582_912.0;
 
-/// `exp(x)`: at most 1 ulp (2 without fused multiply-add).
-pub(in crate::strip) struct Exp;
-
-impl Map1 for Exp {
-    type In = f32;
-    type Out = f32;
-
-    #[inline(always)]
-    fn apply<T: Target>(x: f32) -> f32 {
-        exp::<T>(x)
-    }
-}
-
+/// `exp(x)`: at most 1.1 ulp.
 #[inline(always)]
-fn exp<T: Target>(x: f32) -> f32 {
-    // Beyond these, the result is infinite or zero; comparisons that are false keep NaN.
+pub(super) fn exp<T: Target>(x: f32) -> f32 {
+    // Beyond these, the result is infinite or zero. A NaN is neither greater nor less, and stays.
     let x = if x > 89.0 { 89.0 } else { x };
     let x = if x < -104.0 { -104.0 } else { x };
+    let (y, n) = exp_reduced::<T>(x);
+    scale(y, n)
+}
+
+/// `exp(x)` for `|x| <= 88`, where nothing overflows or is subnormal: at most 1.1 ulp.
+#[inline(always)]
+pub(super) fn exp_in_range<T: Target>(x: f32) -> f32 {
+    let (y, n) = exp_reduced::<T>(x);
+    y * power_of_two(n)
+}
+
+/// `exp(x) = y * 2^n`: `(y, n)`.
+#[inline(always)]
+fn exp_reduced<T: Target>(x: f32) -> (f32, i32) {
     let shifted = T::mul_add(x, std::f32::consts::LOG2_E, ROUND_TO_INTEGER);
     let n = shifted - ROUND_TO_INTEGER;
     // The first part of ln 2 has 15 bits, so that its product with n is exact.
     let r = T::mul_add(n, -0.693_145_75, x);
     let r = T::mul_add(n, -1.428_606_8e-6, r);
-    let p = T::mul_add(1.987_569_1e-4, r, 1.398_2e-3);
-    let p = T::mul_add(p, r, 8.333_452e-3);
-    let p = T::mul_add(p, r, 4.166_579_6e-2);
-    let p = T::mul_add(p, r, 1.666_666_5e-1);
-    let p = T::mul_add(p, r, 0.5);
-    let y = T::mul_add(p, r * r, r) + 1.0;
-    let n = shifted.to_bits().wrapping_sub(ROUND_TO_INTEGER.to_bits()) as i32;
+    // (exp(r) - 1 - r) / r^2, relative to exp(r) to 3e-9.
+    let p =
+        polynomial::<T, 5>(r, [0.5000000095, 0.1666651889, 0.04166620663, 0.008368883256, 0.001395043699]);
+    (T::mul_add(p, r * r, r) + 1.0, integer_in(shifted))
+}
+
+/// `2^x`: at most 1.1 ulp, and exact for integers.
+#[inline(always)]
+pub(super) fn exp2<T: Target>(x: f32) -> f32 {
+    let x = if x > 129.0 { 129.0 } else { x };
+    let x = if x < -151.0 { -151.0 } else { x };
+    let shifted = x + ROUND_TO_INTEGER;
+    let r = x - (shifted - ROUND_TO_INTEGER);
+    // (2^r - 1) / r, relative to 2^r to 2e-9.
+    let p = polynomial::<T, 6>(
+        r,
+        [0.6931472065, 0.2402265127, 0.05550327499, 0.009618011992, 0.001340035117, 0.000154741515],
+    );
+    scale(T::mul_add(p, r, 1.0), integer_in(shifted))
+}
+
+/// `exp(x) - 1`: at most 0.51 ulp, computed in fp64.
+#[inline(always)]
+pub(super) fn expm1<T: Target>(x: f32) -> f32 {
+    let y = wide::expm1::<T>(x as f64) as f32;
+    if x == 0.0 { x } else { y }
+}
+
+/// The integer `n` of `n + ROUND_TO_INTEGER`.
+#[inline(always)]
+fn integer_in(shifted: f32) -> i32 {
+    shifted.to_bits().wrapping_sub(ROUND_TO_INTEGER.to_bits()) as i32
+}
+
+/// `y * 2^n` for `y` near 1 and `|n| <= 252`, rounded once.
+#[inline(always)]
+fn scale(y: f32, n: i32) -> f32 {
     let half = n >> 1;
-    y * power_of_two(half) * power_of_two(n - half)
+    y * power_of_two(half) * power_of_two(n.wrapping_sub(half))
 }
 
 /// `2^n` for `-126 <= n <= 127`.
 #[inline(always)]
 fn power_of_two(n: i32) -> f32 {
-    f32::from_bits(((n + 127) << 23) as u32)
+    f32::from_bits((n.wrapping_add(127) << 23) as u32)
 }

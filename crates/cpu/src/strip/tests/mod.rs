@@ -1,6 +1,7 @@
 //! Every operation, type and instruction set against an oracle, at awkward counts and in place.
 
 mod arithmetic;
+mod casts;
 
 use super::*;
 
