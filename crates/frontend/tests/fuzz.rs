@@ -161,7 +161,7 @@ fn mutate(text: &str, seeds: &[String], mutation: &Mutation) -> String {
 
 #[test]
 fn mutated_kernels_never_panic() {
-    let seeds: Vec<String> = ["kernels", "faults"]
+    let seeds: Vec<String> = ["kernels", "faults", "seeds"]
         .iter()
         .flat_map(|folder| {
             std::fs::read_dir(format!("{}/tests/{folder}", env!("CARGO_MANIFEST_DIR"))).unwrap()

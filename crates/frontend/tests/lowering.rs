@@ -22,6 +22,15 @@ fn kernels_become_ir() {
     });
 }
 
+/// These use more of the language's functions than the front end's own evaluation, so what they become is not spelt out here.
+#[test]
+fn larger_kernels_verify() {
+    insta::glob!("seeds/*.py", |path| {
+        let function = compile(path).unwrap_or_else(|error| panic!("{error}"));
+        tegula_ir::verify(&function).unwrap_or_else(|faults| panic!("{faults:?}"));
+    });
+}
+
 #[test]
 fn faults_are_reported() {
     insta::glob!("faults/*.py", |path| {

@@ -28,6 +28,11 @@ impl Lowering<'_, '_> {
             Value::None | Value::Bool(_) | Value::Int(_) | Value::Float(_) if name == "value" => {
                 Some(value.clone())
             }
+            // What works for an argument of 7 works for one of 1, which is a constant by specialisation.
+            Value::Bool(_) | Value::Int(_) | Value::Float(_) => {
+                let tensor = Value::Tensor(self.to_tensor(value)?);
+                builtin::attribute(self, &tensor, name)?
+            }
             Value::Str(_) => match StringMethod::from_name(name) {
                 Some(method) => {
                     let method = Value::Python(PythonFunction::OfString(method));
@@ -68,6 +73,10 @@ impl Lowering<'_, '_> {
             Value::Language(module) => builtin::names(module).into_iter().map(str::to_owned).collect(),
             Value::Module(object) | Value::Other(object, _) => self.host.attribute_names(*object),
             Value::Tuple(_, Some(class)) => class.fields.to_vec(),
+            Value::Bool(_) | Value::Int(_) | Value::Float(_) => {
+                let tensor = Value::Tensor(tegula_ir::Value(0));
+                builtin::attribute_names(&tensor).into_iter().map(str::to_owned).collect()
+            }
             other => builtin::attribute_names(other).into_iter().map(str::to_owned).collect(),
         };
         let error = self.error(format!("{whose} has no attribute `{name}`"));

@@ -1,8 +1,10 @@
 //! Kernels in files whose first line says how to compile them: `# *fp32 i32 1024`.
 
+mod signature;
+
 use tegula_frontend::source_host::SourceHost;
-use tegula_frontend::{Argument, CompileError, HostValue, Request, compile};
-use tegula_ir::{Function, Pointer, Scalar, Type};
+use tegula_frontend::{CompileError, Request, compile};
+use tegula_ir::Function;
 
 /// Compiles the function `kernel` of a text.
 pub fn compile_text(name: &str, text: &str) -> Result<Function, CompileError> {
@@ -16,26 +18,6 @@ pub fn compile_text(name: &str, text: &str) -> Result<Function, CompileError> {
         return Err(CompileError { diagnostics: vec![nothing], sources: Default::default() });
     };
     let first_line = text.lines().next().unwrap_or_default();
-    let arguments = first_line.split_whitespace().skip(1).map(argument).collect();
+    let arguments = signature::arguments(first_line.trim_start_matches('#'));
     compile(&host, &Request { kernel, arguments })
-}
-
-fn argument(text: &str) -> Argument {
-    let runtime = |ty| Argument::Runtime { ty, divisible_by: 1 };
-    if let Some(items) = text.strip_prefix('(').and_then(|text| text.strip_suffix(')')) {
-        return Argument::Tuple(items.split(',').map(argument).collect(), None);
-    }
-    if let Some(pointee) = text.strip_prefix('*').and_then(Scalar::from_name) {
-        return runtime(Type::scalar(Pointer::to(pointee)));
-    }
-    if let Some(scalar) = Scalar::from_name(text) {
-        return runtime(Type::scalar(scalar));
-    }
-    Argument::Constexpr(match text {
-        "None" => HostValue::None,
-        "True" => HostValue::Bool(true),
-        "False" => HostValue::Bool(false),
-        number if number.parse::<i128>().is_ok() => HostValue::Int(number.parse().unwrap()),
-        string => HostValue::Str(string.to_owned()),
-    })
 }
