@@ -162,8 +162,9 @@ pub(crate) fn cast(from: Scalar, to: Scalar, value: Literal, rounding: Rounding)
             let float = number as f64;
             // Rounding to fp64 first and then again is only safe if the first changes nothing.
             let exact = float as i128 == number;
-            (exact && to.holds(Literal::Float(float)) || exact && rounding == Rounding::NearestEven)
-                .then(|| Literal::Float(to.round(float, rounding)))
+            // Back ends may not look at the rounding of integers, so it is left to them where it matters.
+            let safe = rounding == Rounding::NearestEven || to.holds(Literal::Float(float));
+            (exact && safe).then(|| Literal::Float(to.round(float, rounding)))
         }
         Literal::Float(value) if to == Scalar::Int1 => Some(Literal::Int(i64::from(value != 0.0))),
         Literal::Float(value) if to.is_int() => {

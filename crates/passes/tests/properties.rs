@@ -2,11 +2,13 @@
 
 mod evaluator;
 
-use evaluator::evaluate;
+use evaluator::{evaluate, observe};
 use proptest::prelude::*;
-use tegula_ir::{Builder, Function, Op, arbitrary, verify};
+use std::collections::HashMap;
+use tegula_ir::{Builder, Element, Function, Literal, Op, Scalar, Value, arbitrary, verify};
 use tegula_passes::{
-    eliminate_common_subexpressions, eliminate_dead_code, fold, hoist_loop_invariants, optimise,
+    AxisAnalysis, AxisInfo, LaunchInvariance, eliminate_common_subexpressions, eliminate_dead_code, fold,
+    hoist_loop_invariants, optimise,
 };
 
 fn choices() -> impl Strategy<Value = Vec<u32>> {
@@ -35,7 +37,7 @@ fn check(choices: &[u32], pass: impl Fn(&mut Function)) -> Result<(), TestCaseEr
         prop_assert!(false, "{}\n{before}\n{after}", diagnostics[0].message);
     }
     for round in 0..3u64 {
-        let seeds = choices.iter().map(|&choice| u64::from(choice) ^ round * 0x5bd1_e995);
+        let seeds = choices.iter().map(|&choice| u64::from(choice) ^ (round * 0x5bd1_e995));
         let arguments: Vec<u64> = seeds.chain([round; 10]).take(10).collect();
         let program = [round as i32, 3, 1];
         let (expected, actual) =
@@ -43,6 +45,45 @@ fn check(choices: &[u32], pass: impl Fn(&mut Function)) -> Result<(), TestCaseEr
         prop_assert!(expected == actual, "before:\n{expected}\nafter:\n{actual}\n{before}\n{after}");
     }
     Ok(())
+}
+
+/// Whether what the analysis says of a value holds of its elements.
+fn holds(function: &Function, value: Value, info: &AxisInfo, cells: &[Literal]) -> bool {
+    let ty = function.ty(value);
+    let numbers: Vec<i128> = match ty.element {
+        Element::Scalar(scalar) if scalar.is_float() => Vec::new(),
+        _ => cells
+            .iter()
+            .map(|cell| if let Literal::Int(value) = cell { (*value).into() } else { 0 })
+            .collect(),
+    };
+    let unit = match ty.element {
+        Element::Scalar(_) => 1,
+        Element::Pointer(pointer) => i128::from(pointer.target().bytes()),
+    };
+    let extents = if ty.is_scalar() { vec![1] } else { ty.shape.to_vec() };
+    (0..extents.len()).all(|axis| {
+        let stride: usize = extents[axis + 1..].iter().map(|&extent| extent as usize).product();
+        (0..cells.len()).all(|position| {
+            let index = (position / stride % extents[axis] as usize) as u32;
+            let next = |run: u32| {
+                (index + 1 < extents[axis] && !(index + 1).is_multiple_of(run)).then_some(position + stride)
+            };
+            let equal = next(info.constancy(axis)).is_none_or(|next| cells[next] == cells[position]);
+            if numbers.is_empty() {
+                return equal;
+            }
+            // That indices of 32 bits do not wrap within a run is taken for granted.
+            let follows = next(info.contiguity(axis))
+                .is_none_or(|next| (numbers[next] - numbers[position] - unit) % (unit << 32) == 0);
+            let divides = !index.is_multiple_of(info.contiguity(axis))
+                || (numbers[position] as u64).is_multiple_of(info.divisibility(axis));
+            let constant = info.constant().is_none_or(|constant| numbers[position] == constant.into());
+            let unsigned = ty.element == Element::Scalar(Scalar::UInt64);
+            let sign = !info.is_non_negative() || unsigned || numbers[position] >= 0;
+            equal && follows && divides && constant && sign
+        })
+    })
 }
 
 proptest! {
@@ -69,5 +110,39 @@ proptest! {
         check(&choices, |function| { eliminate_common_subexpressions(function); })?;
         check(&choices, |function| { hoist_loop_invariants(function); })?;
         check(&choices, |function| { eliminate_dead_code(function); })?;
+    }
+
+    #[test]
+    fn axis_information_holds(choices in choices()) {
+        let function = arbitrary::function(&choices);
+        let analysis = AxisAnalysis::new(&function);
+        let arguments: Vec<u64> = choices.iter().map(|&choice| choice.into()).chain([5; 10]).take(10).collect();
+        let mut wrong = None;
+        observe(&function, &arguments, [7, 3, 1], 0, &mut |value, cells| {
+            if !holds(&function, value, analysis.of(value), cells) {
+                wrong.get_or_insert((value, analysis.of(value).clone(), cells.clone()));
+            }
+        });
+        prop_assert!(wrong.is_none(), "{wrong:?}\n{function}");
+    }
+
+    #[test]
+    fn what_is_invariant_does_not_vary(choices in choices()) {
+        let function = arbitrary::function(&choices);
+        let invariance = LaunchInvariance::new(&function);
+        let arguments: Vec<u64> = choices.iter().map(|&choice| choice.into()).chain([5; 10]).take(10).collect();
+        let mut runs = [[7, 3, 1], [0, 1, 2]].map(|program| {
+            let mut last = HashMap::new();
+            observe(&function, &arguments, program, program[0] as u64, &mut |value, cells| {
+                last.insert(value, cells.clone());
+            });
+            last
+        });
+        let [first, second] = &mut runs;
+        for value in function.region(function.body).ops.iter().flat_map(|&op| function.op(op).results.clone()) {
+            if invariance.is_invariant(value) {
+                prop_assert_eq!(&first[&value], &second[&value], "{}", function);
+            }
+        }
     }
 }

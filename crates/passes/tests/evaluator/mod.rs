@@ -15,19 +15,39 @@ use tegula_ir::{
 type Cell = Literal;
 
 /// A scalar, or the elements of a block in row-major order.
-type Cells = Vec<Cell>;
+pub type Cells = Vec<Cell>;
 
-/// What the program with the given index does, when it gets the given arguments.
+/// What the program with the given index does, when it gets arguments made of the given numbers.
 pub fn evaluate(function: &Function, arguments: &[u64], program: [i32; 3]) -> String {
+    observe(function, arguments, program, 0, &mut |_, _| {})
+}
+
+/// The same, with other contents of memory for each `salt`; `observer` is shown each value when it is computed.
+pub fn observe(
+    function: &Function,
+    arguments: &[u64],
+    program: [i32; 3],
+    salt: u64,
+    observer: &mut dyn FnMut(Value, &Cells),
+) -> String {
     let mut machine = Machine {
         function,
         program,
+        salt,
+        observer,
         values: vec![Vec::new(); function.value_count()],
         memory: HashMap::new(),
         trace: String::new(),
     };
     for (param, &seed) in function.params.iter().zip(arguments) {
-        machine.values[param.value.0 as usize] = vec![cell(param.ty.element, seed)];
+        let argument = match (cell(param.ty.element, seed), param.ty.element) {
+            (Literal::Int(value), Element::Scalar(scalar)) => {
+                Literal::Int(scalar.wrap(value * i64::from(param.divisible_by)))
+            }
+            (Literal::Int(value), Element::Pointer(_)) => Literal::Int(value * i64::from(param.divisible_by)),
+            (float, _) => float,
+        };
+        machine.set(&[param.value], vec![vec![argument]]);
     }
     machine.region(function.body);
     machine.trace
@@ -110,6 +130,8 @@ fn indices(shape: &[u32]) -> Vec<Vec<usize>> {
 struct Machine<'f> {
     function: &'f Function,
     program: [i32; 3],
+    salt: u64,
+    observer: &'f mut dyn FnMut(Value, &Cells),
     values: Vec<Cells>,
     memory: HashMap<u64, (Element, Cell)>,
     trace: String,
@@ -138,6 +160,7 @@ impl Machine<'_> {
         assert_eq!(values.len(), all.len());
         for (value, cells) in values.iter().zip(all) {
             assert_eq!(cells.len(), self.ty(*value).shape.elements());
+            (self.observer)(*value, &cells);
             self.values[value.0 as usize] = cells;
         }
     }
@@ -256,7 +279,7 @@ impl Machine<'_> {
     fn read(&self, address: u64, element: Element) -> Cell {
         match self.memory.get(&address) {
             Some((written, cell)) if *written == element => *cell,
-            _ => cell(element, address.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 17),
+            _ => cell(element, (address ^ self.salt).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 17),
         }
     }
 
