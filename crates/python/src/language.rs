@@ -135,6 +135,12 @@ pub fn language_modules() -> Vec<&'static str> {
     builtin::modules().collect()
 }
 
+/// The integer constants of a module below `tegula.language`.
+#[pyfunction]
+pub fn language_constants(path: &str) -> Vec<(&'static str, i128)> {
+    builtin::constants(path).collect()
+}
+
 /// The scalar types: name in the language's module, name that it prints, name in signatures, bits.
 #[pyfunction]
 pub fn language_types() -> Vec<(&'static str, &'static str, &'static str, u32)> {

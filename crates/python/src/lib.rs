@@ -32,6 +32,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<language::LanguageFunction>()?;
     module.add_function(wrap_pyfunction!(language::language_functions, module)?)?;
     module.add_function(wrap_pyfunction!(language::language_modules, module)?)?;
+    module.add_function(wrap_pyfunction!(language::language_constants, module)?)?;
     module.add_function(wrap_pyfunction!(language::language_types, module)?)?;
     module.add_function(wrap_pyfunction!(launch::set_debug, module)?)?;
     Ok(())

@@ -19,18 +19,16 @@ from .types import tensor as tensor
 
 __tegula_path__ = ""
 
-#: The most elements that a block may have.
-TRITON_MAX_TENSOR_NUMEL = 1 << 20
-
 void = dtype("void")
 
 
 def _fill(module: _types.ModuleType, path: str) -> list[str]:
-    """Adds the functions of the table's module `path`; their names."""
-    functions = _native.language_functions(path)
-    for function in functions:
-        setattr(module, function.__name__, function)
-    return [function.__name__ for function in functions]
+    """Adds the functions and constants of the table's module `path`; their names."""
+    members = [(function.__name__, function) for function in _native.language_functions(path)]
+    members += _native.language_constants(path)
+    for name, member in members:
+        setattr(module, name, member)
+    return [name for name, _ in members]
 
 
 def _add_types() -> list[str]:
@@ -64,21 +62,15 @@ _names = _add_types() + _fill(sys.modules[__name__], "") + _add_modules()
 
 # `core` is where Triton keeps its classes, and everything else that is not in a module of its own.
 core = sys.modules[f"{__name__}.core"]
-for _name in ("TRITON_MAX_TENSOR_NUMEL", "block_type", "const", "constexpr", "dtype", "pointer_type", "tensor", "void"):
+for _name in ("block_type", "const", "constexpr", "dtype", "pointer_type", "tensor", "void"):
     setattr(core, _name, globals()[_name])
 for _name in _names:
     if not hasattr(core, _name):
         setattr(core, _name, globals()[_name])
 
-# libdevice is one library here; Triton has it once for each vendor too.
-if "extra.cuda" in _native.language_modules():
-    extra.cuda.libdevice = extra.libdevice  # noqa: F821 (made by `_add_modules`)
-    sys.modules[f"{__name__}.extra.cuda.libdevice"] = extra.libdevice  # noqa: F821
-
 __all__ = sorted(
     {
         *_names,
-        "TRITON_MAX_TENSOR_NUMEL",
         "block_type",
         "const",
         "constexpr",

@@ -131,6 +131,11 @@ pub fn names(module: &str) -> Vec<&'static str> {
     builtins.chain(types).chain(prelude::names(module)).collect()
 }
 
+/// The integer constants of a module: `tl.PropagateNan.ALL`.
+pub fn constants(module: &str) -> impl Iterator<Item = (&'static str, i128)> {
+    CONSTANTS.iter().filter(move |((place, _), _)| *place == module).map(|((_, name), value)| (*name, *value))
+}
+
 /// The name under which `triton.language` has a scalar type: `int32`, `float32`, `bfloat16`, `float8e4nv`.
 pub fn type_name(scalar: Scalar) -> &'static str {
     match scalar {
