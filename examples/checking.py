@@ -23,13 +23,16 @@ class Check:
         """An array of normally distributed numbers."""
         return self.rng.standard_normal(shape).astype(dtype)
 
-    def close(self, what, actual, expected, tolerance):
-        """Compares with a float64 reference: the norm of the difference over the norm of the reference."""
+    def close(self, what, actual, expected, tolerance, size=0.0):
+        """Compares with a float64 reference: the norm of the difference over the norm of the reference.
+
+        Where terms may cancel, a small result is no more exact than they are: `size` is how large they are.
+        """
         actual = np.asarray(actual, dtype=np.float64)
         expected = np.asarray(expected, dtype=np.float64)
         assert actual.shape == expected.shape, f"{what}: shape {actual.shape}, expected {expected.shape}"
         difference = np.abs(actual - expected)
-        scale = np.linalg.norm(expected.ravel())
+        scale = max(np.linalg.norm(expected.ravel()), size * expected.size**0.5)
         error = np.linalg.norm(difference.ravel()) / (scale if scale > 0 else 1.0)
         if not error <= tolerance:  # NaN fails too.
             where = np.unravel_index(np.argmax(np.nan_to_num(difference, nan=np.inf)), actual.shape)

@@ -66,8 +66,8 @@ def main():
         loss, grad = cross_entropy(logits, target, poisoned(rows), poisoned(logits.shape), block)
         expected_loss, expected_grad = reference(logits, target)
         shape = f"{rows} x {classes} by {block}"
-        check.close(f"{shape}, loss", loss, expected_loss, 1e-5)
-        check.close(f"{shape}, gradient", grad, expected_grad, 1e-5)
+        check.close(f"{shape}, loss", loss, expected_loss, 1e-6, size=1)
+        check.close(f"{shape}, gradient", grad, expected_grad, 1e-5, size=1 / classes)
         check.equal(f"{shape}, ignored rows", grad[target == -100], 0 * grad[target == -100])
     check.report()
 

@@ -1,0 +1,14 @@
+import numpy as np
+
+import tegula as triton
+import tegula.language as tl
+
+
+@triton.jit
+def kernel(x_ptr, n):
+    tl.device_assert(n < 10, 'n is too large')  # <--
+    tl.store(x_ptr, n)
+
+
+def launch():
+    kernel[(1,)](np.zeros(64, np.float32), 12)

@@ -1,0 +1,17 @@
+import numpy as np
+
+import tegula as triton
+import tegula.language as tl
+
+@triton.jit
+def scale(x, factor):
+    return x * factor
+
+
+@triton.jit
+def kernel(x_ptr):
+    tl.store(x_ptr, scale(2.0))  # <--
+
+
+def launch():
+    kernel[(1,)](np.zeros(64, np.float32))

@@ -1,0 +1,14 @@
+import numpy as np
+
+import tegula as triton
+import tegula.language as tl
+
+
+@triton.jit
+def kernel(x_ptr):
+    offsets = tl.arange(0, 64)
+    tl.store(x_ptr + ofsets, 0.0)  # <--
+
+
+def launch():
+    kernel[(1,)](np.zeros(64, np.float32))

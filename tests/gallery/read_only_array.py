@@ -1,0 +1,15 @@
+import numpy as np
+
+import tegula as triton
+import tegula.language as tl
+
+
+@triton.jit
+def kernel(x_ptr):
+    tl.store(x_ptr, 0.0)
+
+
+def launch():
+    array = np.zeros(64, np.float32)
+    array.flags.writeable = False
+    kernel[(1,)](array)

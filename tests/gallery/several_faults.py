@@ -1,0 +1,15 @@
+import numpy as np
+
+import tegula as triton
+import tegula.language as tl
+
+
+@triton.jit
+def kernel(x_ptr):
+    a = tl.zeros([64], tl.float32) + tl.arange(0, 32)  # <--
+    b = tl.lod(x_ptr)  # <--
+    tl.store(x_ptr, undefind)  # <--
+
+
+def launch():
+    kernel[(1,)](np.zeros(64, np.float32))

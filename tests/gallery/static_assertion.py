@@ -1,0 +1,14 @@
+import numpy as np
+
+import tegula as triton
+import tegula.language as tl
+
+
+@triton.jit
+def kernel(x_ptr, BLOCK: tl.constexpr):
+    tl.static_assert(BLOCK % 16 == 0, 'BLOCK must be a multiple of 16')  # <--
+    tl.store(x_ptr + tl.arange(0, BLOCK), 0.0)
+
+
+def launch():
+    kernel[(1,)](np.zeros(64, np.float32), BLOCK=20)

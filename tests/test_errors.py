@@ -1,0 +1,20 @@
+"""Wrong kernels and calls: what is said of them, word by word."""
+
+import gallery
+import pytest
+
+
+@pytest.mark.parametrize("entry", gallery.entries(), ids=lambda entry: entry.stem)
+def test_gallery(entry):
+    expected = entry.with_suffix(".txt").read_text()
+    assert gallery.said(entry) == expected, "if the new message is better: python tests/gallery.py --update"
+
+
+@pytest.mark.parametrize("entry", gallery.entries(), ids=lambda entry: entry.stem)
+def test_messages_point_at_a_marked_line(entry):
+    """A line of the kernel that is marked `# <--` is quoted or named; calls without a kernel's fault have none."""
+    marked = [number for number, line in enumerate(entry.read_text().splitlines(), 1) if "# <--" in line]
+    text = entry.with_suffix(".txt").read_text()
+    assert "nothing was raised" not in text
+    if marked:
+        assert any(f"{entry.name}:{number}:" in text for number in marked), text

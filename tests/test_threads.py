@@ -1,0 +1,104 @@
+"""Programs run on many threads: results do not depend on how many, and Python goes on meanwhile."""
+
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+
+import tegula as triton
+import tegula.language as tl
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+
+
+def digest(threads):
+    """A hash of what several kernels compute from fixed inputs, on so many threads."""
+    script = textwrap.dedent("""
+        import hashlib
+        import numpy as np
+        import attention, cross_entropy, layer_norm, matmul, softmax_online
+
+        rng = np.random.default_rng(7)
+        numbers = lambda *shape: rng.standard_normal(shape, dtype=np.float32)
+        results = []
+        x = numbers(37, 501)
+        results.append(softmax_online.online_softmax(x, np.empty_like(x), 128))
+        out, mean, scale = np.empty_like(x), np.empty(37, np.float32), np.empty(37, np.float32)
+        results += [layer_norm.layer_norm(x, x[0].copy(), x[1].copy(), out, mean, scale), mean, scale]
+        results += cross_entropy.cross_entropy(x, rng.integers(0, 501, 37), mean.copy(), np.empty_like(x), 64)
+        q = numbers(3, 97, 32)
+        results.append(attention.attention(q, numbers(3, 97, 32), q, np.empty_like(q), True, (32, 32)))
+        a, b, c = numbers(150, 70), numbers(70, 90), np.empty((150, 90), np.float32)
+        matmul.matmul_kernel.fn[(15,)](a, b, c, 150, 90, 70, 70, 1, 90, 1, 90, 1, 32, 32, 32, 4)
+        results.append(c)
+        print(hashlib.sha256(b"".join(result.tobytes() for result in results)).hexdigest())
+    """)
+    env = {**os.environ, "TEGULA_NUM_THREADS": str(threads)}
+    run = subprocess.run([sys.executable, "-c", script], cwd=EXAMPLES, capture_output=True, text=True, env=env)
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+def test_results_are_the_same_bits_on_any_number_of_threads():
+    assert len({digest(threads) for threads in (1, 2, 3)}) == 1
+
+
+@triton.jit
+def spin_kernel(out_ptr, n):
+    total = 0.0
+    for i in range(n):
+        total += tl.exp(i * -0.001)
+    tl.store(out_ptr + tl.program_id(0), total)
+
+
+def test_other_python_threads_run_during_a_launch():
+    out = np.zeros(1, np.float32)
+    spin_kernel[(1,)](out, 1)
+    # Long enough to measure on any machine.
+    n = 1000
+    while True:
+        start = time.perf_counter()
+        spin_kernel[(1,)](out, n)
+        if time.perf_counter() - start > 0.3:
+            break
+        n *= 4
+    running = threading.Thread(target=lambda: spin_kernel[(1,)](out, n))
+    running.start()
+    ticks = 0
+    while running.is_alive():
+        ticks += 1
+        time.sleep(0.001)
+    assert ticks > 20, "the interpreter stood still while the kernel ran"
+
+
+@triton.jit
+def scale_kernel(x_ptr, out_ptr, factor, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offsets, mask=offsets < n)
+    tl.store(out_ptr + offsets, x * factor, mask=offsets < n)
+
+
+def test_launches_from_many_threads_do_not_disturb_each_other():
+    errors = []
+
+    def work(number):
+        x = torch.arange(1000, dtype=torch.float32) + number
+        for block in (16, 32, 64, 128):
+            for _ in range(20):
+                out = torch.full((1000,), float("nan"))
+                scale_kernel[(triton.cdiv(1000, block),)](x, out, float(number), 1000, BLOCK=block)
+                if not torch.equal(out, x * number):
+                    errors.append((number, block))
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(2, 8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
