@@ -1,0 +1,3 @@
+"""`triton.compiler.compiler`, under which libraries look for what `triton.compiler` has."""
+
+from . import *  # noqa: F403
