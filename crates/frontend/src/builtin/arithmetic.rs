@@ -43,7 +43,7 @@ pub static FUNCTIONS: &[Builtin] = &[
     },
     Builtin {
         name: "div_rn",
-        modules: &["", "math"],
+        modules: &["", "math", "extra.libdevice", "extra.cuda.libdevice"],
         signature: "x, y",
         method: false,
         doc: "Divides fp32 numbers, correctly rounded to nearest even.",

@@ -23,9 +23,14 @@ struct Source {
     modules: &'static [&'static str],
 }
 
+const LIBDEVICE: &[&str] = &["extra.libdevice", "extra.cuda.libdevice"];
+
 static SOURCES: &[Source] = &[
     Source { name: "standard.py", text: include_str!("standard.py"), modules: &["", "standard"] },
     Source { name: "random.py", text: include_str!("random.py"), modules: &["", "random"] },
+    Source { name: "libdevice.py", text: include_str!("libdevice.py"), modules: LIBDEVICE },
+    Source { name: "rounding.py", text: include_str!("rounding.py"), modules: LIBDEVICE },
+    Source { name: "bessel.py", text: include_str!("bessel.py"), modules: LIBDEVICE },
 ];
 
 /// A function of the prelude, as the reference and the stubs show it.
