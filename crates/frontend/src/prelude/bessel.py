@@ -1,8 +1,9 @@
 """Bessel functions of libdevice, computed in fp64.
 
-Up to `x = 25`, Bessel's integral by the midpoint rule, which converges geometrically on a periodic integrand: 64 points leave less than
-the 64th Bessel function, some 1e-19 there. Beyond, Hankel's asymptotic expansion (DLMF 10.17), whose smallest term is below 1e-20.
-The functions of the second kind follow from Neumann's series (DLMF 10.8.2 and 10.23), whose terms the integral holds too.
+Up to `x = 25`, Bessel's integral by the midpoint rule, which converges geometrically on a periodic integrand: 64 points
+leave less than the 64th Bessel function, some 1e-19 there. Beyond, Hankel's asymptotic expansion (DLMF 10.17), whose
+smallest term is below 1e-20. The functions of the second kind follow from Neumann's series (DLMF 10.8.2 and 10.23),
+whose terms the integral holds too.
 """
 
 

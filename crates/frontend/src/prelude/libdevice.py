@@ -1,4 +1,4 @@
-"""Functions of `triton.language.extra.libdevice` that are made of others: classification, bits, conversions, powers of two, norms."""
+"""Functions of `triton.language.extra.libdevice` that are made of others: bits, powers of two, norms, and the like."""
 
 
 def isnan(x):
@@ -59,7 +59,10 @@ def sad(x, y, z):
 
 
 def byte_perm(x, y, s):
-    """Four bytes picked from the eight of `y` and `x`; each hexadecimal digit of `s` says which, counted from the lowest byte of `x`."""
+    """Four bytes picked from the eight of `x` and `y`, by the hexadecimal digits of `s`.
+
+    Bytes are counted from the lowest of `x`, and the lowest digit picks the lowest byte of the result.
+    """
     low = tl.core.to_tensor(x).to(tl.uint32, bitcast=True).to(tl.uint64)
     high = tl.core.to_tensor(y).to(tl.uint32, bitcast=True).to(tl.uint64)
     pool = low | (high << 32)

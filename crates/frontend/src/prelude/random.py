@@ -1,7 +1,8 @@
-"""Random numbers from counters: Philox (Salmon, Moraes, Dror and Shaw, "Parallel Random Numbers: As Easy as 1, 2, 3", SC'11).
+"""Random numbers from counters, by Philox.
 
-A counter of four words and a key of two words give four random words; the counter is the offset, the key is the seed. The same seed
-and offset give the same numbers on every device, whatever the sizes of blocks.
+Salmon, Moraes, Dror and Shaw, "Parallel Random Numbers: As Easy as 1, 2, 3", SC'11. A counter of four words and a key
+of two words give four random words; the counter is the offset, the key is the seed. The same seed and offset give the
+same numbers on every device, whatever the sizes of blocks.
 """
 
 
@@ -50,9 +51,11 @@ def philox(seed, c0, c1, c2, c3, n_rounds: tl.constexpr = 10):
         word: tl.constexpr = tl.uint64
         k0 = key
         k1 = tl.zeros_like(key)
-    return philox_impl(
-        c0.to(word, bitcast=True), c1.to(word, bitcast=True), c2.to(word, bitcast=True), c3.to(word, bitcast=True), k0, k1, n_rounds
-    )
+    c0 = c0.to(word, bitcast=True)
+    c1 = c1.to(word, bitcast=True)
+    c2 = c2.to(word, bitcast=True)
+    c3 = c3.to(word, bitcast=True)
+    return philox_impl(c0, c1, c2, c3, k0, k1, n_rounds)
 
 
 def randint4x(seed, offset, n_rounds: tl.constexpr = 10):
@@ -79,7 +82,8 @@ def randint(seed, offset, n_rounds: tl.constexpr = 10):
 def uint_to_uniform_float(x):
     """Random 32- or 64-bit integers to fp32 numbers, uniform from 0 up to, but without, 1.
 
-    The signed number is folded to its magnitude and scaled by just under 1 over the largest one, so that 1 is never reached.
+    The signed number is folded to its magnitude and scaled by just under 1 over the largest one, so that 1 is never
+    reached.
     """
     bits: tl.constexpr = x.dtype.primitive_bitwidth
     tl.static_assert(x.dtype.is_int() and (bits == 32 or bits == 64), "random words have 32 or 64 bits")
@@ -97,7 +101,8 @@ def rand(seed, offset, n_rounds: tl.constexpr = 10):
 def rand4x(seed, offsets, n_rounds: tl.constexpr = 10):
     """Four blocks of fp32 numbers, uniform from 0 up to, but without, 1, for a seed and a block of offsets."""
     a, b, c, d = randint4x(seed, offsets, n_rounds)
-    return uint_to_uniform_float(a), uint_to_uniform_float(b), uint_to_uniform_float(c), uint_to_uniform_float(d)
+    first, second = uint_to_uniform_float(a), uint_to_uniform_float(b)
+    return first, second, uint_to_uniform_float(c), uint_to_uniform_float(d)
 
 
 def pair_uniform_to_normal(u1, u2):

@@ -1,8 +1,8 @@
 """Arithmetic and conversions of libdevice that round in a given direction.
 
-The result to nearest and the exact error of it are known without wider arithmetic (Dekker; Knuth, The Art of Computer Programming,
-volume 2, 4.2.2): where the error points the other way, the result moves by one unit in the last place. Underflow, where products and
-quotients lose bits of the error, and overflow are not treated apart.
+The result to nearest and the exact error of it are known without wider arithmetic (Dekker; Knuth, The Art of Computer
+Programming, volume 2, 4.2.2): where the error points the other way, the result moves by one unit in the last place.
+Underflow, where products and quotients lose bits of the error, and overflow are not treated apart.
 """
 
 
@@ -28,7 +28,10 @@ def _sum_error(x, y, near):
 
 
 def _fma_error(x, y, z, near):
-    """The sign of what rounding `x * y + z` to `near` dropped (Boldo and Muller, "Exact and Approximated Error of the FMA", 2011)."""
+    """The sign of what rounding `x * y + z` to `near` dropped.
+
+    Boldo and Muller, "Exact and Approximated Error of the FMA", 2011.
+    """
     high = x * y
     low = tl.fma(x, y, -high)
     inner = z + low

@@ -5,7 +5,7 @@
 def cdiv(x, div):
     """The quotient of integers, rounded up.
 
-    For non-negative `x` and positive `div`. Constants give a constant.
+    For non-negative `x` and positive `div`. The result exists at run time; `triton.cdiv` gives a constant.
     """
     return (x + (div - 1)) // div
 
@@ -37,10 +37,10 @@ def ravel(x, can_reorder=False):
 
 
 def swizzle2d(i, j, size_i, size_j, size_g):
-    """Turns a row-major index of a `size_i` by `size_j` grid into one that runs down the columns of groups of `size_g` rows.
+    """Turns a row-major index of a grid into one that runs down the columns of groups of `size_g` rows.
 
-    Programs that run at the same time then work on nearby rows and columns. The last group may have fewer rows. Returns the new `i`
-    and `j`.
+    The grid has `size_i` rows and `size_j` columns; the last group may have fewer rows than the others. Programs that
+    run at the same time then work on nearby rows and columns. Returns the new `i` and `j`.
     """
     position = i * size_j + j
     per_group = size_g * size_j

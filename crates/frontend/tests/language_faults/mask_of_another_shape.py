@@ -1,0 +1,8 @@
+# *fp32 i32
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x_ptr, n):
+    tl.store(x_ptr + tl.arange(0, 64), 0.0, mask=tl.arange(0, 16) < n)

@@ -1,0 +1,8 @@
+# *fp32 i32
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x_ptr, n):
+    tl.store(x_ptr, tl.load(x_ptr + n, other=0.0))
