@@ -78,6 +78,11 @@ impl<'f> Builder<'f> {
         region
     }
 
+    /// How many regions are open, the function's body among them.
+    pub fn open_regions(&self) -> usize {
+        self.open.len()
+    }
+
     /// Opens a region again: operations go to its end until it is closed.
     pub fn reopen_region(&mut self, region: RegionId) {
         self.open.push(region);

@@ -32,32 +32,37 @@ struct Branch {
 
 impl Lowering<'_, '_> {
     pub(super) fn if_statement(&mut self, branch: &StmtIf, rest: &Rest<'_>) -> Result<Flow> {
-        self.if_clauses(&branch.test, &branch.body, &branch.elif_else_clauses, rest)
+        self.if_clauses(Some(&branch.test), &branch.body, &branch.elif_else_clauses, rest)
     }
 
-    fn if_clauses(
+    /// Evaluates the first clause whose condition is true, or all that follow one that is known only at run time.
+    fn if_clauses<'a>(
         &mut self,
-        test: &Expr,
-        body: &[Stmt],
-        clauses: &[ElifElseClause],
+        mut test: Option<&'a Expr>,
+        mut body: &'a [Stmt],
+        mut clauses: &'a [ElifElseClause],
         rest: &Rest<'_>,
     ) -> Result<Flow> {
-        let condition = self.expression(test)?;
-        self.at(test.range());
-        match self.condition(&condition, "`if`")? {
-            Condition::Known(true) => Ok(self.block(body, Some(rest))),
-            Condition::Known(false) => self.otherwise(clauses, rest),
-            Condition::Runtime(condition) => self.if_at_run_time(condition, test, body, clauses, rest),
+        while let Some(expression) = test {
+            let condition = self.expression(expression)?;
+            self.at(expression.range());
+            match self.condition(&condition, "`if`")? {
+                Condition::Known(true) => break,
+                Condition::Known(false) => {}
+                Condition::Runtime(condition) => {
+                    return self.if_at_run_time(condition, expression, body, clauses, rest);
+                }
+            }
+            let [next, others @ ..] = clauses else { return Ok(Flow::Next) };
+            (test, body, clauses) = (next.test.as_ref(), &next.body, others);
         }
+        Ok(self.block(body, Some(rest)))
     }
 
     fn otherwise(&mut self, clauses: &[ElifElseClause], rest: &Rest<'_>) -> Result<Flow> {
         match clauses {
             [] => Ok(Flow::Next),
-            [ElifElseClause { test: Some(test), body, .. }, clauses @ ..] => {
-                self.if_clauses(test, body, clauses, rest)
-            }
-            [ElifElseClause { test: None, body, .. }, ..] => Ok(self.block(body, Some(rest))),
+            [first, others @ ..] => self.if_clauses(first.test.as_ref(), &first.body, others, rest),
         }
     }
 
@@ -69,6 +74,7 @@ impl Lowering<'_, '_> {
         clauses: &[ElifElseClause],
         rest: &Rest<'_>,
     ) -> Result<Flow> {
+        self.check_nesting()?;
         let returns = contains_return(body) || clauses.iter().any(|clause| contains_return(&clause.body));
         // Within a loop there is nothing that a return could lead to; it is refused where it stands.
         let returns = returns && self.frame().loops == 0;
@@ -323,6 +329,7 @@ impl Lowering<'_, '_> {
             Condition::Known(false) => return self.expression(&expression.orelse),
             Condition::Runtime(condition) => condition,
         };
+        self.check_nesting()?;
         let side = |cx: &mut Self, side: &Expr| {
             let region = cx.builder.open_region([]);
             let value = cx.expression(side).and_then(|value| cx.materialise(&value));

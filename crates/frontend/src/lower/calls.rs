@@ -15,7 +15,7 @@ use std::sync::Arc;
 use tegula_ir::{Diagnostic, FileId, Span};
 
 /// Calls within calls beyond this are taken for a recursion without end.
-const MAX_CALLS: usize = 200;
+const MAX_CALLS: usize = 128;
 
 /// The arguments of a call, by position and by name.
 type Arguments = (Vec<Value>, Vec<(String, Value)>);
@@ -131,7 +131,9 @@ impl Lowering<'_, '_> {
             let message = format!("`{name}` is called {MAX_CALLS} calls deep: its recursion does not end");
             let help =
                 "a recursion must end by an `if` on a constexpr, since calls are expanded while compiling";
-            return Err(Box::new(self.error(message).with_help(help)));
+            // The way back leads through as many calls, each of which may have others to make.
+            let error = self.error(message).with_help(help);
+            return Err(self.stop(error));
         }
         let file = self.builder.function_mut().sources.add(source.file.clone());
         let syntax = match source.parsed() {

@@ -1,6 +1,6 @@
 //! Collecting errors: several independent ones of a kernel are reported together, and none that only follows from another.
 
-use super::{CompileError, Lowering};
+use super::{CompileError, Frame, Lowering};
 use crate::prelude;
 use tegula_ir::{Call, Diagnostic, Label, Span};
 
@@ -35,19 +35,23 @@ pub fn already_reported() -> Box<Diagnostic> {
 impl Lowering<'_, '_> {
     /// Keeps an error, with the calls that led to it, unless it is known already or follows from one that is.
     pub fn report(&mut self, mut diagnostic: Diagnostic) {
-        if diagnostic.message.is_empty() || self.diagnostics.len() >= MAX_DIAGNOSTICS {
+        if diagnostic.message.is_empty() {
+            debug_assert!(!self.diagnostics.is_empty(), "an error was taken for reported and is not");
+            return;
+        }
+        if self.diagnostics.len() >= MAX_DIAGNOSTICS {
             return;
         }
         // The user has not seen the prelude: an error there is an error of the call into it.
-        let own = self.frames.iter().position(|frame| prelude::contains(frame.function));
-        let visible = own.unwrap_or(self.frames.len());
-        if let Some(first) = own {
-            let site = self.frames[first].site;
-            diagnostic.labels = vec![Label { span: site, text: String::new() }];
+        let own = |frame: &Frame| prelude::contains(frame.function);
+        let visible = self.frames.iter().rposition(|frame| !own(frame)).map_or(0, |last| last + 1);
+        if let Some(entered) = self.frames.get(visible) {
+            diagnostic.labels = vec![Label { span: entered.site, text: String::new() }];
+            diagnostic.notes.push(format!("the fault is in the evaluation of `tl.{}`", entered.name));
         }
-        let calls = self.frames[..visible].iter().skip(1).rev().map(|frame| Call {
-            function: frame.name.clone(),
-            site: Label { span: frame.site, text: String::new() },
+        let calls = (1..visible).rev().filter(|index| !own(&self.frames[index - 1])).map(|index| {
+            let frame = &self.frames[index];
+            Call { function: frame.name.clone(), site: Label { span: frame.site, text: String::new() } }
         });
         let mut calls: Vec<Call> = calls.collect();
         calls.dedup();

@@ -2,7 +2,7 @@
 
 use super::branches::Condition;
 use super::names::{Binding, Unusable};
-use super::{Lowering, Result, already_reported, closest, constants};
+use super::{Lowering, RED_ZONE, Result, STACK_SEGMENT, already_reported, closest, constants};
 use crate::builtin::{self, operators};
 use crate::host::HostValue;
 use crate::lower::PythonFunction;
@@ -15,10 +15,6 @@ use tegula_ir::{Diagnostic, UnaryOp as Unary};
 
 /// Expressions and calls nested deeper than this are refused.
 const MAX_DEPTH: u32 = 2000;
-
-/// Stack that the evaluation of an expression is sure to have, and what is added where there is less.
-const RED_ZONE: usize = 256 * 1024;
-const STACK_SEGMENT: usize = 4 * 1024 * 1024;
 
 impl Lowering<'_, '_> {
     /// Evaluates an expression. Afterwards errors and operations refer to it.

@@ -141,6 +141,7 @@ impl Lowering<'_, '_> {
 
     fn for_range(&mut self, statement: &StmtFor, range: &Record) -> Result<()> {
         let site = self.span;
+        self.check_nesting()?;
         let [lower, upper, step] = self.bounds(range)?;
         let index_type = self.ty(lower).clone();
         let attributes = self.loop_attributes(range)?;
@@ -196,6 +197,7 @@ impl Lowering<'_, '_> {
             return Err(self.error("an `else` after a loop is not supported in a kernel"));
         }
         let site = self.place(statement.test.range());
+        self.check_nesting()?;
         let names = assigned(&statement.body);
         let mut as_tensors = BTreeSet::new();
         loop {
@@ -221,7 +223,7 @@ impl Lowering<'_, '_> {
                 }
                 Err(error) => {
                     self.builder.close_region([]);
-                    self.restore(checkpoint);
+                    self.frame_mut().names = checkpoint.names;
                     return Err(error);
                 }
             };

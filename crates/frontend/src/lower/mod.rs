@@ -21,6 +21,7 @@
 //! | `expressions`, `attributes`, `format` | expressions, `a.b`, f-strings |
 //! | `calls`, `arguments` | calls: inlining of jitted functions, binding of arguments |
 //! | `python`, `strings` | Python's own functions, and methods of strings |
+//! | `syntax`, `nesting` | text to syntax trees |
 //! | `constants` | Python's arithmetic at compile time |
 //! | `names`, `structure` | what names stand for; tuples and records as tensors |
 //! | `parameters`, `describe`, `diagnostics` | reading arguments of built-ins, and messages |
@@ -37,6 +38,7 @@ mod format;
 mod kernel;
 mod loops;
 mod names;
+pub(crate) mod nesting;
 mod parameters;
 mod python;
 mod statements;
@@ -60,6 +62,13 @@ use names::Environment;
 use ruff_text_size::TextRange;
 use std::sync::Arc;
 use tegula_ir::{Builder, Diagnostic, FileId, RegionId, SourceMap, Span, Type};
+
+/// Branches and loops at run time may be nested this deep.
+const MAX_NESTING: usize = 200;
+
+/// Stack that a recursive step of evaluation is sure to have, and what is added where there is less.
+const RED_ZONE: usize = 256 * 1024;
+const STACK_SEGMENT: usize = 4 * 1024 * 1024;
 
 /// What evaluation gives, or the reason why it cannot.
 pub type Result<T> = std::result::Result<T, Box<Diagnostic>>;
@@ -180,6 +189,17 @@ impl Lowering<'_, '_> {
         // The region is closed in either case, so that what follows an error goes to the right place.
         let region = self.builder.close_region(yields.iter().flatten().copied());
         yields.map(|_| region)
+    }
+
+    /// Refuses control flow at run time that is nested too deeply for those who walk the result.
+    fn check_nesting(&mut self) -> Result<()> {
+        if self.builder.open_regions() <= MAX_NESTING {
+            return Ok(());
+        }
+        let message = format!("branches and loops are nested more than {MAX_NESTING} deep here");
+        let help = "a branch that returns moves the rest of the function into its sibling: return less often";
+        let error = self.error(message).with_help(help);
+        Err(self.stop(error))
     }
 
     /// The function being evaluated.

@@ -1,7 +1,7 @@
 //! Statements: assignments, and the dispatch to the files that lower control flow.
 
 use super::names::{Binding, targets};
-use super::{Lowering, Result, constants};
+use super::{Lowering, RED_ZONE, Result, STACK_SEGMENT, constants};
 use crate::value::Value;
 use ruff_python_ast::{Expr, Stmt};
 use ruff_text_size::Ranged;
@@ -63,7 +63,8 @@ impl Lowering<'_, '_> {
             }
             self.statements += 1;
             let rest = Rest { block: Remaining::Statements(&statements[index + 1..]), outer: rest };
-            match self.statement(statement, &rest) {
+            let flow = stacker::maybe_grow(RED_ZONE, STACK_SEGMENT, || self.statement(statement, &rest));
+            match flow {
                 Ok(Flow::Next) => {}
                 Ok(Flow::Return(returned)) => return Flow::Return(returned),
                 Err(error) => {

@@ -1,5 +1,6 @@
 //! A function's text to its syntax tree, with positions that lead back to the user's file.
 
+use super::nesting;
 use super::statements::is_constexpr;
 use crate::host::FunctionSource;
 use ruff_python_ast::{Stmt, StmtFunctionDef};
@@ -103,7 +104,12 @@ fn parse_extract(extract: &str, offset: usize) -> Result<Arc<ParsedFunction>, Sy
         .is_some_and(|line| line.starts_with([' ', '\t']));
     let header = if indented { HEADER } else { "" };
     let shift = offset as i64 - header.len() as i64;
-    let parsed = parse_unchecked(&format!("{header}{extract}"), ParseOptions::from(Mode::Module));
+    if let Some((at, message)) = nesting::fault(extract) {
+        let start = (offset + at) as u32;
+        return Err(SyntaxError { message: message.to_owned(), start, end: start + 1 });
+    }
+    let text = format!("{header}{extract}");
+    let parsed = nesting::with_parser_stack(|| parse_unchecked(&text, ParseOptions::from(Mode::Module)));
     let errors: Vec<(String, TextRange)> =
         parsed.errors().iter().map(|error| (error.error.to_string(), error.location)).collect();
     let Some(module) = parsed.try_into_module() else { unreachable!("the mode asks for a module") };

@@ -26,7 +26,7 @@ mod known;
 mod statements;
 
 use crate::host::{FunctionRef, FunctionSource, Host, HostValue, ObjectRef};
-use crate::lower::CompileError;
+use crate::lower::{CompileError, nesting};
 use known::Known;
 use ruff_python_ast::StmtFunctionDef;
 use ruff_python_parser::parse_module;
@@ -149,16 +149,18 @@ impl SourceHost {
     /// Parses a text and follows its statements.
     fn add_module(&mut self, name: String, text: String, path: Option<PathBuf>) -> Result<usize, LoadError> {
         let file = Arc::new(SourceFile { name, text, first_line: 1 });
-        let parsed = parse_module(&file.text).map_err(|error| {
+        let fault = |start: u32, end: u32, message: String| {
             let mut sources = SourceMap::default();
-            let range = error.location;
-            let span = Span {
-                file: sources.add(Arc::clone(&file)),
-                start: range.start().into(),
-                end: range.end().into(),
-            };
-            let diagnostics = vec![Diagnostic::error(span, error.error.to_string())];
+            let span = Span { file: sources.add(Arc::clone(&file)), start, end };
+            let diagnostics = vec![Diagnostic::error(span, message)];
             LoadError::Syntax(Box::new(CompileError { diagnostics, sources }))
+        };
+        if let Some((at, message)) = nesting::fault(&file.text) {
+            return Err(fault(at as u32, at as u32 + 1, message.to_owned()));
+        }
+        let parsed = nesting::with_parser_stack(|| parse_module(&file.text)).map_err(|error| {
+            let range = error.location;
+            fault(range.start().into(), range.end().into(), error.error.to_string())
         })?;
         let index = self.modules.len();
         let object = self.add_object(Object::Module(index));
@@ -166,7 +168,7 @@ impl SourceHost {
             self.loaded.insert(path.clone(), index);
         }
         self.modules.push(Module { file, path, names: BTreeMap::new(), object });
-        self.follow(index, parsed.suite());
+        nesting::with_parser_stack(|| self.follow(index, parsed.suite()));
         Ok(index)
     }
 
