@@ -240,13 +240,13 @@ impl Real for f32 {
         trigonometric::is_large_angle(self)
     }
     fn any_sin(self) -> Self {
-        libm::sinf(self)
+        libm::sin(self as f64) as f32
     }
     fn any_cos(self) -> Self {
-        libm::cosf(self)
+        libm::cos(self as f64) as f32
     }
     fn any_tan(self) -> Self {
-        libm::tanf(self)
+        libm::tan(self as f64) as f32
     }
 }
 
@@ -321,7 +321,7 @@ impl Real for f64 {
     }
     #[inline(always)]
     fn acosh<T: Target>(self) -> Self {
-        libm::acosh(self)
+        if self < 1.0 { f64::NAN } else { libm::acosh(self) }
     }
     #[inline(always)]
     fn atanh<T: Target>(self) -> Self {

@@ -3,7 +3,7 @@
 use super::wide;
 use crate::strip::target::Target;
 
-/// `1 / sqrt(x)`: at most 1 ulp.
+/// `1 / sqrt(x)`: at most 1.5 ulp.
 #[inline(always)]
 pub(super) fn rsqrt(x: f32) -> f32 {
     1.0 / x.sqrt()

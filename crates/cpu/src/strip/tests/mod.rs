@@ -2,6 +2,9 @@
 
 mod arithmetic;
 mod casts;
+mod folds;
+mod math;
+mod narrow;
 
 use super::*;
 
