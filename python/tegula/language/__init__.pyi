@@ -132,7 +132,7 @@ class tensor:
     def cdiv(self, div: Any) -> tensor:
         """The quotient of integers, rounded up.
 
-            For non-negative `x` and positive `div`. Constants give a constant."""
+            For non-negative `x` and positive `div`. The result exists at run time; `triton.cdiv` gives a constant."""
     def ceil(self) -> tensor:
         """The smallest whole number that is not smaller, element by element.
 
@@ -332,7 +332,7 @@ def cat(input: Any, other: Any, can_reorder: Any=False, dim: Any=0) -> tensor:
 def cdiv(x: Any, div: Any) -> tensor:
     """The quotient of integers, rounded up.
 
-        For non-negative `x` and positive `div`. Constants give a constant."""
+        For non-negative `x` and positive `div`. The result exists at run time; `triton.cdiv` gives a constant."""
 def ceil(x: Any) -> tensor:
     """The smallest whole number that is not smaller, element by element.
 
@@ -596,10 +596,10 @@ def sum(input: Any, axis: Any=None, keep_dims: Any=False, dtype: Any=None) -> te
 
     Integers below 32 bits are added as `int32` or `uint32`, floats in their own type; `dtype` names another."""
 def swizzle2d(i: Any, j: Any, size_i: Any, size_j: Any, size_g: Any) -> builtins.tuple[tensor, tensor]:
-    """Turns a row-major index of a `size_i` by `size_j` grid into one that runs down the columns of groups of `size_g` rows.
+    """Turns a row-major index of a grid into one that runs down the columns of groups of `size_g` rows.
 
-        Programs that run at the same time then work on nearby rows and columns. The last group may have fewer rows. Returns the new `i`
-        and `j`."""
+        The grid has `size_i` rows and `size_j` columns; the last group may have fewer rows than the others. Programs that
+        run at the same time then work on nearby rows and columns. Returns the new `i` and `j`."""
 def topk(x: Any, k: Any, dim: Any=None) -> tensor:
     """The `k` largest elements along a dimension, the last one if none is given, in descending order."""
 def trans(input: Any, *dims: Any) -> tensor:
@@ -609,7 +609,8 @@ def trans(input: Any, *dims: Any) -> tensor:
 def uint_to_uniform_float(x: Any) -> tensor:
     """Random 32- or 64-bit integers to fp32 numbers, uniform from 0 up to, but without, 1.
 
-        The signed number is folded to its magnitude and scaled by just under 1 over the largest one, so that 1 is never reached."""
+        The signed number is folded to its magnitude and scaled by just under 1 over the largest one, so that 1 is never
+        reached."""
 def umulhi(x: Any, y: Any) -> tensor:
     """The upper half of the double-width product of two 32- or 64-bit integers, taken as unsigned."""
 def view(input: Any, *shape: Any) -> tensor:

@@ -31,4 +31,5 @@ def randn4x(seed: Any, offset: Any, n_rounds: Any=10) -> builtins.tuple[tensor, 
 def uint_to_uniform_float(x: Any) -> tensor:
     """Random 32- or 64-bit integers to fp32 numbers, uniform from 0 up to, but without, 1.
 
-        The signed number is folded to its magnitude and scaled by just under 1 over the largest one, so that 1 is never reached."""
+        The signed number is folded to its magnitude and scaled by just under 1 over the largest one, so that 1 is never
+        reached."""

@@ -15,7 +15,7 @@ def bitonic_merge(x: Any, dim: Any=None, descending: Any=False) -> tensor:
 def cdiv(x: Any, div: Any) -> tensor:
     """The quotient of integers, rounded up.
 
-        For non-negative `x` and positive `div`. Constants give a constant."""
+        For non-negative `x` and positive `div`. The result exists at run time; `triton.cdiv` gives a constant."""
 def cumprod(input: Any, axis: Any=0, reverse: Any=False) -> tensor:
     """The running product along an axis; of every suffix, with `reverse`.
 
@@ -57,10 +57,10 @@ def sum(input: Any, axis: Any=None, keep_dims: Any=False, dtype: Any=None) -> te
 
     Integers below 32 bits are added as `int32` or `uint32`, floats in their own type; `dtype` names another."""
 def swizzle2d(i: Any, j: Any, size_i: Any, size_j: Any, size_g: Any) -> builtins.tuple[tensor, tensor]:
-    """Turns a row-major index of a `size_i` by `size_j` grid into one that runs down the columns of groups of `size_g` rows.
+    """Turns a row-major index of a grid into one that runs down the columns of groups of `size_g` rows.
 
-        Programs that run at the same time then work on nearby rows and columns. The last group may have fewer rows. Returns the new `i`
-        and `j`."""
+        The grid has `size_i` rows and `size_j` columns; the last group may have fewer rows than the others. Programs that
+        run at the same time then work on nearby rows and columns. Returns the new `i` and `j`."""
 def topk(x: Any, k: Any, dim: Any=None) -> tensor:
     """The `k` largest elements along a dimension, the last one if none is given, in descending order."""
 def xor_sum(input: Any, axis: Any=None, keep_dims: Any=False) -> tensor:

@@ -161,7 +161,8 @@ pub fn methods() -> impl Iterator<Item = (&'static str, HostValue)> {
 
 /// The function that a block has as the method `name`.
 pub fn method(name: &str) -> Option<HostValue> {
-    methods().find(|(known, _)| *known == name).map(|(_, method)| method)
+    static METHODS: OnceLock<HashMap<&'static str, HostValue>> = OnceLock::new();
+    METHODS.get_or_init(|| methods().collect()).get(name).cloned()
 }
 
 /// The paths of `triton.language` itself, which is empty, and of the modules below it.

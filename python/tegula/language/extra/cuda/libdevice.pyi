@@ -16,6 +16,14 @@ def acosh(x: Any) -> tensor:
     """The inverse hyperbolic cosine.
 
     Takes fp32 and fp64; the result has the operand's type and shape."""
+def add_rd(x: Any, y: Any) -> tensor:
+    """The sum of two floats, rounded down."""
+def add_rn(x: Any, y: Any) -> tensor:
+    """The sum of two floats, rounded to nearest even."""
+def add_ru(x: Any, y: Any) -> tensor:
+    """The sum of two floats, rounded up."""
+def add_rz(x: Any, y: Any) -> tensor:
+    """The sum of two floats, rounded towards zero."""
 def asin(x: Any) -> tensor:
     """The inverse sine, in radians.
 
@@ -38,6 +46,10 @@ def atanh(x: Any) -> tensor:
     Takes fp32 and fp64; the result has the operand's type and shape."""
 def brev(x: Any) -> tensor:
     """The bits of each integer in reverse order; the type stays."""
+def byte_perm(x: Any, y: Any, s: Any) -> tensor:
+    """Four bytes picked from the eight of `x` and `y`, by the hexadecimal digits of `s`.
+
+        Bytes are counted from the lowest of `x`, and the lowest digit picks the lowest byte of the result."""
 def cbrt(x: Any) -> tensor:
     """The cube root.
 
@@ -60,6 +72,66 @@ def cosh(x: Any) -> tensor:
     """The hyperbolic cosine.
 
     Takes fp32 and fp64; the result has the operand's type and shape."""
+def cospi(x: Any) -> tensor:
+    """The cosine of an angle in half turns: `cos(pi * x)`."""
+def cyl_bessel_i0(x: Any) -> tensor:
+    """The modified Bessel function of the first kind of order 0."""
+def cyl_bessel_i1(x: Any) -> tensor:
+    """The modified Bessel function of the first kind of order 1."""
+def div_rd(x: Any, y: Any) -> tensor:
+    """The quotient of two floats, rounded down."""
+def div_rn(x: Any, y: Any) -> tensor:
+    """Divides fp32 numbers, correctly rounded to nearest even."""
+def div_ru(x: Any, y: Any) -> tensor:
+    """The quotient of two floats, rounded up."""
+def div_rz(x: Any, y: Any) -> tensor:
+    """The quotient of two floats, rounded towards zero."""
+def double2float_rd(x: Any) -> tensor:
+    """fp64 to fp32, rounded down."""
+def double2float_rn(x: Any) -> tensor:
+    """fp64 to fp32, rounded to nearest even."""
+def double2float_ru(x: Any) -> tensor:
+    """fp64 to fp32, rounded up."""
+def double2float_rz(x: Any) -> tensor:
+    """fp64 to fp32, rounded towards zero."""
+def double2hiint(x: Any) -> tensor:
+    """The high half of the bits of fp64, `int32`."""
+def double2int_rd(x: Any) -> tensor:
+    """fp64 to `int32`, rounded down."""
+def double2int_rn(x: Any) -> tensor:
+    """fp64 to `int32`, rounded to nearest even."""
+def double2int_ru(x: Any) -> tensor:
+    """fp64 to `int32`, rounded up."""
+def double2int_rz(x: Any) -> tensor:
+    """fp64 to `int32`, rounded towards zero."""
+def double2ll_rd(x: Any) -> tensor:
+    """fp64 to `int64`, rounded down."""
+def double2ll_rn(x: Any) -> tensor:
+    """fp64 to `int64`, rounded to nearest even."""
+def double2ll_ru(x: Any) -> tensor:
+    """fp64 to `int64`, rounded up."""
+def double2ll_rz(x: Any) -> tensor:
+    """fp64 to `int64`, rounded towards zero."""
+def double2loint(x: Any) -> tensor:
+    """The low half of the bits of fp64, `int32`."""
+def double2uint_rd(x: Any) -> tensor:
+    """fp64 to `uint32`, rounded down."""
+def double2uint_rn(x: Any) -> tensor:
+    """fp64 to `uint32`, rounded to nearest even."""
+def double2uint_ru(x: Any) -> tensor:
+    """fp64 to `uint32`, rounded up."""
+def double2uint_rz(x: Any) -> tensor:
+    """fp64 to `uint32`, rounded towards zero."""
+def double2ull_rd(x: Any) -> tensor:
+    """fp64 to `uint64`, rounded down."""
+def double2ull_rn(x: Any) -> tensor:
+    """fp64 to `uint64`, rounded to nearest even."""
+def double2ull_ru(x: Any) -> tensor:
+    """fp64 to `uint64`, rounded up."""
+def double2ull_rz(x: Any) -> tensor:
+    """fp64 to `uint64`, rounded towards zero."""
+def double_as_longlong(x: Any) -> tensor:
+    """The bits of fp64 as `int64`."""
 def erf(x: Any) -> tensor:
     """The error function, element by element.
 
@@ -76,6 +148,8 @@ def exp(x: Any) -> tensor:
     """The exponential function, element by element.
 
     Takes fp32 and fp64; the result has the operand's type and shape."""
+def exp10(x: Any) -> tensor:
+    """Ten to the power of each element."""
 def exp2(x: Any) -> tensor:
     """Two to the power of each element.
 
@@ -88,6 +162,10 @@ def fast_cosf(x: Any) -> tensor:
     """The cosine; an approximation on GPUs.
 
     Takes fp32 and fp64; the result has the operand's type and shape."""
+def fast_dividef(x: Any, y: Any) -> tensor:
+    """A quotient of fp32 numbers; an approximation on GPUs."""
+def fast_exp10f(x: Any) -> tensor:
+    """Ten to the power of each element; an approximation on GPUs."""
 def fast_expf(x: Any) -> tensor:
     """The exponential function; an approximation on GPUs.
 
@@ -120,6 +198,48 @@ def fast_tanhf(x: Any) -> tensor:
     """The hyperbolic tangent; an approximation on GPUs.
 
     Takes fp32 and fp64; the result has the operand's type and shape."""
+def fdim(x: Any, y: Any) -> tensor:
+    """The positive difference: `x - y` where `x` is larger, else 0; NaN where either is."""
+def ffs(x: Any) -> tensor:
+    """The position, from 1, of the lowest one bit of each integer, or 0 if there is none; `int32`."""
+def finitef(x: Any) -> tensor:
+    """Whether each fp32 number is finite; `int1`."""
+def float2int_rd(x: Any) -> tensor:
+    """fp32 to `int32`, rounded down."""
+def float2int_rn(x: Any) -> tensor:
+    """fp32 to `int32`, rounded to nearest even."""
+def float2int_ru(x: Any) -> tensor:
+    """fp32 to `int32`, rounded up."""
+def float2int_rz(x: Any) -> tensor:
+    """fp32 to `int32`, rounded towards zero."""
+def float2ll_rd(x: Any) -> tensor:
+    """fp32 to `int64`, rounded down."""
+def float2ll_rn(x: Any) -> tensor:
+    """fp32 to `int64`, rounded to nearest even."""
+def float2ll_ru(x: Any) -> tensor:
+    """fp32 to `int64`, rounded up."""
+def float2ll_rz(x: Any) -> tensor:
+    """fp32 to `int64`, rounded towards zero."""
+def float2uint_rd(x: Any) -> tensor:
+    """fp32 to `uint32`, rounded down."""
+def float2uint_rn(x: Any) -> tensor:
+    """fp32 to `uint32`, rounded to nearest even."""
+def float2uint_ru(x: Any) -> tensor:
+    """fp32 to `uint32`, rounded up."""
+def float2uint_rz(x: Any) -> tensor:
+    """fp32 to `uint32`, rounded towards zero."""
+def float2ull_rd(x: Any) -> tensor:
+    """fp32 to `uint64`, rounded down."""
+def float2ull_rn(x: Any) -> tensor:
+    """fp32 to `uint64`, rounded to nearest even."""
+def float2ull_ru(x: Any) -> tensor:
+    """fp32 to `uint64`, rounded up."""
+def float2ull_rz(x: Any) -> tensor:
+    """fp32 to `uint64`, rounded towards zero."""
+def float_as_int(x: Any) -> tensor:
+    """The bits of fp32 as `int32`."""
+def float_as_uint(x: Any) -> tensor:
+    """The bits of fp32 as `uint32`."""
 def floor(x: Any) -> tensor:
     """The largest whole number that is not larger, element by element.
 
@@ -128,18 +248,76 @@ def fma(x: Any, y: Any, z: Any) -> tensor:
     """Computes `x * y + z`, rounded once.
 
     The operands are brought to one float type and one shape."""
+def fma_rd(x: Any, y: Any, z: Any) -> tensor:
+    """`x * y + z`, rounded down."""
+def fma_rn(x: Any, y: Any, z: Any) -> tensor:
+    """`x * y + z`, rounded to nearest even."""
+def fma_ru(x: Any, y: Any, z: Any) -> tensor:
+    """`x * y + z`, rounded up."""
+def fma_rz(x: Any, y: Any, z: Any) -> tensor:
+    """`x * y + z`, rounded towards zero."""
 def fmod(x: Any, y: Any) -> tensor:
     """The remainder of a truncating division; it has the sign of the first operand.
 
     Takes fp32 and fp64; the operands are brought to one type and one shape."""
+def hadd(x: Any, y: Any) -> tensor:
+    """The average of two integers, rounded down, without overflow on the way."""
+def hiloint2double(high: Any, low: Any) -> tensor:
+    """Two halves of 32 bits as the bits of fp64."""
 def hypot(x: Any, y: Any) -> tensor:
     """The length of a vector of two coordinates, without overflow on the way.
 
     Takes fp32 and fp64; the operands are brought to one type and one shape."""
+def ilogb(x: Any) -> tensor:
+    """The exponent of each float, `int32`; the smallest `int32` of 0 and NaN, the largest of infinities."""
+def int2double_rn(x: Any) -> tensor:
+    """`int32` to fp64, rounded to nearest even."""
+def int2float_rd(x: Any) -> tensor:
+    """`int32` to fp32, rounded down."""
+def int2float_rn(x: Any) -> tensor:
+    """`int32` to fp32, rounded to nearest even."""
+def int2float_ru(x: Any) -> tensor:
+    """`int32` to fp32, rounded up."""
+def int2float_rz(x: Any) -> tensor:
+    """`int32` to fp32, rounded towards zero."""
+def int_as_float(x: Any) -> tensor:
+    """The bits of `int32` as fp32."""
+def isfinited(x: Any) -> tensor:
+    """Whether each fp64 number is finite; `int1`."""
+def isinf(x: Any) -> tensor:
+    """Whether each float is infinite; `int1`."""
+def isnan(x: Any) -> tensor:
+    """Whether each float is NaN; `int1`."""
+def j0(x: Any) -> tensor:
+    """The Bessel function of the first kind of order 0."""
+def j1(x: Any) -> tensor:
+    """The Bessel function of the first kind of order 1."""
+def ldexp(x: Any, exponent: Any) -> tensor:
+    """A float times a power of two, whose exponents are `int32`."""
 def lgamma(x: Any) -> tensor:
     """The logarithm of the absolute value of the gamma function.
 
     Takes fp32 and fp64; the result has the operand's type and shape."""
+def ll2double_rd(x: Any) -> tensor:
+    """`int64` to fp64, rounded down."""
+def ll2double_rn(x: Any) -> tensor:
+    """`int64` to fp64, rounded to nearest even."""
+def ll2double_ru(x: Any) -> tensor:
+    """`int64` to fp64, rounded up."""
+def ll2double_rz(x: Any) -> tensor:
+    """`int64` to fp64, rounded towards zero."""
+def ll2float_rd(x: Any) -> tensor:
+    """`int64` to fp32, rounded down."""
+def ll2float_rn(x: Any) -> tensor:
+    """`int64` to fp32, rounded to nearest even."""
+def ll2float_ru(x: Any) -> tensor:
+    """`int64` to fp32, rounded up."""
+def ll2float_rz(x: Any) -> tensor:
+    """`int64` to fp32, rounded towards zero."""
+def llrint(x: Any) -> tensor:
+    """The nearest integer, halves to even; `int64`."""
+def llround(x: Any) -> tensor:
+    """The nearest integer, halves away from zero; `int64`."""
 def log(x: Any) -> tensor:
     """The natural logarithm, element by element.
 
@@ -156,6 +334,20 @@ def log2(x: Any) -> tensor:
     """The logarithm to base 2, element by element.
 
     Takes fp32 and fp64; the result has the operand's type and shape."""
+def logb(x: Any) -> tensor:
+    """The exponent of each float, as a float; minus infinity of 0, infinity of infinities."""
+def longlong_as_double(x: Any) -> tensor:
+    """The bits of `int64` as fp64."""
+def mul24(x: Any, y: Any) -> tensor:
+    """The product of the low 24 bits, with sign, of 32-bit integers."""
+def mul_rd(x: Any, y: Any) -> tensor:
+    """The product of two floats, rounded down."""
+def mul_rn(x: Any, y: Any) -> tensor:
+    """The product of two floats, rounded to nearest even."""
+def mul_ru(x: Any, y: Any) -> tensor:
+    """The product of two floats, rounded up."""
+def mul_rz(x: Any, y: Any) -> tensor:
+    """The product of two floats, rounded towards zero."""
 def mulhi(x: Any, y: Any) -> tensor:
     """The upper half of the double-width product of two 32- or 64-bit integers of one type."""
 def nearbyint(x: Any) -> tensor:
@@ -166,20 +358,44 @@ def nextafter(x: Any, y: Any) -> tensor:
     """The next representable number after the first operand towards the second.
 
     Takes fp32 and fp64; the operands are brought to one type and one shape."""
+def norm3d(x: Any, y: Any, z: Any) -> tensor:
+    """The length of a vector of three coordinates, without overflow on the way."""
+def norm4d(x: Any, y: Any, z: Any, w: Any) -> tensor:
+    """The length of a vector of four coordinates, without overflow on the way."""
+def normcdf(x: Any) -> tensor:
+    """The distribution function of the standard normal distribution."""
 def popc(x: Any) -> tensor:
     """The number of one bits of each integer; `int32`."""
 def pow(x: Any, y: Any) -> tensor:
     """The first operand to the power of the second, which may be an integer.
 
     Takes fp32 and fp64; the operands are brought to one type and one shape."""
+def rcbrt(x: Any) -> tensor:
+    """One over the cube root."""
+def rcp_rd(x: Any) -> tensor:
+    """One over a float, rounded down."""
+def rcp_rn(x: Any) -> tensor:
+    """One over a float, rounded to nearest even."""
+def rcp_ru(x: Any) -> tensor:
+    """One over a float, rounded up."""
+def rcp_rz(x: Any) -> tensor:
+    """One over a float, rounded towards zero."""
 def remainder(x: Any, y: Any) -> tensor:
     """The remainder of a division whose quotient is rounded to nearest even.
 
     Takes fp32 and fp64; the operands are brought to one type and one shape."""
+def rhadd(x: Any, y: Any) -> tensor:
+    """The average of two integers, rounded up, without overflow on the way."""
+def rhypot(x: Any, y: Any) -> tensor:
+    """One over the length of a vector of two coordinates."""
 def rint(x: Any) -> tensor:
     """Rounds to the nearest whole number, halves to even.
 
     Takes fp32 and fp64; the result has the operand's type and shape."""
+def rnorm3d(x: Any, y: Any, z: Any) -> tensor:
+    """One over the length of a vector of three coordinates."""
+def rnorm4d(x: Any, y: Any, z: Any, w: Any) -> tensor:
+    """One over the length of a vector of four coordinates."""
 def round(x: Any) -> tensor:
     """Rounds to the nearest whole number, halves away from zero.
 
@@ -188,6 +404,16 @@ def rsqrt(x: Any) -> tensor:
     """One over the square root, element by element.
 
     Takes fp32 and fp64; the result has the operand's type and shape."""
+def rsqrt_rn(x: Any) -> tensor:
+    """One over the square root, rounded to nearest even."""
+def sad(x: Any, y: Any, z: Any) -> tensor:
+    """The absolute difference of two integers, plus a third."""
+def saturatef(x: Any) -> tensor:
+    """Limits numbers to the range from 0 to 1; NaN becomes 0."""
+def scalbn(x: Any, exponent: Any) -> tensor:
+    """A float times a power of two, whose exponents are `int32`."""
+def signbit(x: Any) -> tensor:
+    """Whether the sign bit of each float is set, as an `int32` that is 0 or 1."""
 def sin(x: Any) -> tensor:
     """The sine of an angle in radians, element by element.
 
@@ -196,14 +422,30 @@ def sinh(x: Any) -> tensor:
     """The hyperbolic sine.
 
     Takes fp32 and fp64; the result has the operand's type and shape."""
+def sinpi(x: Any) -> tensor:
+    """The sine of an angle in half turns: `sin(pi * x)`."""
 def sqrt(x: Any) -> tensor:
     """The square root, element by element.
 
     Takes fp32 and fp64; the result has the operand's type and shape."""
+def sqrt_rd(x: Any) -> tensor:
+    """The square root, rounded down."""
 def sqrt_rn(x: Any) -> tensor:
     """The square root, correctly rounded to nearest even.
 
     Takes fp32 and fp64; the result has the operand's type and shape."""
+def sqrt_ru(x: Any) -> tensor:
+    """The square root, rounded up."""
+def sqrt_rz(x: Any) -> tensor:
+    """The square root, rounded towards zero."""
+def sub_rd(x: Any, y: Any) -> tensor:
+    """The difference of two floats, rounded down."""
+def sub_rn(x: Any, y: Any) -> tensor:
+    """The difference of two floats, rounded to nearest even."""
+def sub_ru(x: Any, y: Any) -> tensor:
+    """The difference of two floats, rounded up."""
+def sub_rz(x: Any, y: Any) -> tensor:
+    """The difference of two floats, rounded towards zero."""
 def tan(x: Any) -> tensor:
     """The tangent of an angle in radians.
 
@@ -220,3 +462,35 @@ def trunc(x: Any) -> tensor:
     """Rounds towards zero to a whole number.
 
     Takes fp32 and fp64; the result has the operand's type and shape."""
+def uint2double_rn(x: Any) -> tensor:
+    """`uint32` to fp64, rounded to nearest even."""
+def uint2float_rd(x: Any) -> tensor:
+    """`uint32` to fp32, rounded down."""
+def uint2float_rn(x: Any) -> tensor:
+    """`uint32` to fp32, rounded to nearest even."""
+def uint2float_ru(x: Any) -> tensor:
+    """`uint32` to fp32, rounded up."""
+def uint2float_rz(x: Any) -> tensor:
+    """`uint32` to fp32, rounded towards zero."""
+def uint_as_float(x: Any) -> tensor:
+    """The bits of `uint32` as fp32."""
+def ull2double_rd(x: Any) -> tensor:
+    """`uint64` to fp64, rounded down."""
+def ull2double_rn(x: Any) -> tensor:
+    """`uint64` to fp64, rounded to nearest even."""
+def ull2double_ru(x: Any) -> tensor:
+    """`uint64` to fp64, rounded up."""
+def ull2double_rz(x: Any) -> tensor:
+    """`uint64` to fp64, rounded towards zero."""
+def ull2float_rd(x: Any) -> tensor:
+    """`uint64` to fp32, rounded down."""
+def ull2float_rn(x: Any) -> tensor:
+    """`uint64` to fp32, rounded to nearest even."""
+def ull2float_ru(x: Any) -> tensor:
+    """`uint64` to fp32, rounded up."""
+def ull2float_rz(x: Any) -> tensor:
+    """`uint64` to fp32, rounded towards zero."""
+def y0(x: Any) -> tensor:
+    """The Bessel function of the second kind of order 0; NaN of negative numbers, minus infinity of 0."""
+def y1(x: Any) -> tensor:
+    """The Bessel function of the second kind of order 1; NaN of negative numbers, minus infinity of 0."""
