@@ -317,10 +317,12 @@ impl<'p> Executor<'p> {
             Block::Pending(node) => Source::Node(node),
             Block::Affine(affine) => {
                 let tile = Tile::new(&affine, &ty.extents, None);
+                let tile = self.queue.add_tile(tile);
                 Source::Node(self.queue.push(Work::Numbers(tile), width))
             }
             Block::Mask(bounds) => {
                 let tile = mask_tile(&bounds, ty);
+                let tile = self.queue.add_tile(tile);
                 Source::Node(self.queue.push(Work::Truth(tile), width))
             }
             Block::Dense(strided, buffer) => {
@@ -329,6 +331,7 @@ impl<'p> Executor<'p> {
                 }
                 let tile = Tile::new(&strided, &ty.extents, None);
                 self.queue.keep(strided.base, buffer);
+                let tile = self.queue.add_tile(tile);
                 Source::Node(
                     self.queue.push(Work::Load { tile, mask: Source::None, other: Source::None }, width),
                 )
@@ -336,8 +339,10 @@ impl<'p> Executor<'p> {
             Block::Memory(strided) => {
                 let tile = Tile::new(&strided, &ty.extents, None);
                 let range = tile.range(width).expect("a tile without a mask is not empty");
-                self.accesses.add_read(range, Some((tile.clone(), width)));
-                if tile.is_run(width) {
+                let run = tile.is_run(width);
+                let tile = self.queue.add_tile(tile);
+                self.accesses.add_read(range, Some((tile, width)));
+                if run {
                     return Source::Memory(strided.base as usize as *const u8);
                 }
                 Source::Node(

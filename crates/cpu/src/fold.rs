@@ -248,6 +248,7 @@ impl<'p> Executor<'p> {
             } else {
                 let tile = Tile::new(&strided, extents, None);
                 self.queue.keep(strided.base, buffer);
+                let tile = self.queue.add_tile(tile);
                 Block::Pending(self.push(Work::Load { tile, mask: Source::None, other: Source::None }, width))
             };
             self.write(place, block);

@@ -16,6 +16,7 @@
 use crate::block::Block;
 use crate::execute::Executor;
 use crate::program::Place;
+use crate::queue::TileId;
 use crate::strided::Tile;
 
 /// Addresses from the first to after the last byte.
@@ -37,7 +38,7 @@ pub struct Accesses {
 struct Read {
     range: Range,
     /// What is read, if it is known, and how wide its elements are.
-    tile: Option<(Tile, usize)>,
+    tile: Option<(TileId, usize)>,
     /// The last node that reads it.
     node: u32,
 }
@@ -49,7 +50,7 @@ impl Accesses {
     }
 
     /// Remembers that a node which is yet to come reads memory.
-    pub fn add_read(&mut self, range: Range, tile: Option<(Tile, usize)>) {
+    pub fn add_read(&mut self, range: Range, tile: Option<(TileId, usize)>) {
         self.reads.push(Read { range, tile, node: u32::MAX });
     }
 
@@ -87,9 +88,9 @@ impl Executor<'_> {
             if !overlap(read.range, range) {
                 continue;
             }
-            let same = match (&read.tile, tile) {
+            let same = match (read.tile, tile) {
                 (Some((read, width)), Some((write, written))) => {
-                    *width == written && read == write && injective(write)
+                    width == written && self.queue.tile(read) == write && injective(write)
                 }
                 _ => false,
             };

@@ -68,9 +68,8 @@ impl Executor<'_> {
         self.drop_last(load.pointer);
         match masked {
             Masked::Full => {
-                let tile = Tile::new(&strided, &ty.extents, None);
-                let Some(range) = tile.range(ty.width) else { return Ok(()) };
-                self.before_read(range);
+                let (low, high) = strided.extremes(&ty.extents).unwrap_or(EVERYWHERE);
+                self.before_read((low, high.saturating_add(ty.width as i64)));
                 if let Some(other) = load.other {
                     self.drop_last(other);
                 }
@@ -103,8 +102,10 @@ impl Executor<'_> {
         self.open(self.count(ty));
         let mask = self.mask_source(load.mask.filter(|_| by_elements));
         let other = self.other_source(load.other, ty);
-        if let Some(range) = tile.range(ty.width) {
-            self.accesses.add_read(range, Some((tile.clone(), ty.width)));
+        let range = tile.range(ty.width);
+        let tile = self.queue.add_tile(tile);
+        if let Some(range) = range {
+            self.accesses.add_read(range, Some((tile, ty.width)));
         }
         let node = self.push(Work::Load { tile, mask, other }, ty.width);
         self.write(load.out, Block::Pending(node));
@@ -176,6 +177,7 @@ impl Executor<'_> {
         let block = self.take(store.value);
         let value = self.source(block, ty);
         self.accesses.add_write(range);
+        let tile = self.queue.add_tile(tile);
         self.push(Work::Store { tile, value, mask, direct_after }, ty.width);
         Ok(())
     }

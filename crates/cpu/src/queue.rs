@@ -36,7 +36,10 @@ pub enum Source {
     Buffer(*const u8, u32),
 }
 
-/// What a node does.
+/// The number of a tile that the queue holds.
+pub type TileId = u32;
+
+/// What a node does. Tiles are kept apart, so that nodes are small: most have none.
 #[derive(Debug)]
 pub enum Work {
     /// A strip function, with the widths of its operands.
@@ -44,15 +47,15 @@ pub enum Work {
     /// One element, repeated: for strip functions that want a strip.
     Splat(Source),
     /// The values of an affine block.
-    Numbers(Tile),
+    Numbers(TileId),
     /// The truth values of a box mask.
-    Truth(Tile),
+    Truth(TileId),
     /// Elements of memory or of a buffer, where the tile's box and the mask say so.
-    Load { tile: Tile, mask: Source, other: Source },
+    Load { tile: TileId, mask: Source, other: Source },
     /// Elements at pointers.
     Gather { pointers: Source, mask: Source, other: Source },
     /// Elements to memory. `direct_after` is the first node that may write to the destination itself.
-    Store { tile: Tile, value: Source, mask: Source, direct_after: u32 },
+    Store { tile: TileId, value: Source, mask: Source, direct_after: u32 },
     /// Elements to pointers.
     Scatter { pointers: Source, value: Source, mask: Source },
 }
@@ -88,6 +91,7 @@ pub struct Queue {
     /// Elements of every block in the queue.
     pub count: usize,
     pub nodes: Vec<Node>,
+    tiles: Vec<Tile>,
     /// Buffers that sources refer to.
     kept: Vec<Buffer>,
     /// Memory for strips.
@@ -138,6 +142,17 @@ impl Queue {
         self.nodes.len() as u32 - 1
     }
 
+    /// Holds a tile for a node.
+    pub fn add_tile(&mut self, tile: Tile) -> TileId {
+        self.tiles.push(tile);
+        self.tiles.len() as u32 - 1
+    }
+
+    /// A tile that the queue holds.
+    pub fn tile(&self, tile: TileId) -> &Tile {
+        &self.tiles[tile as usize]
+    }
+
     /// A source that reads packed elements of a buffer.
     pub fn keep(&mut self, address: i64, buffer: Buffer) -> Source {
         self.kept.push(buffer);
@@ -159,6 +174,7 @@ impl Queue {
     /// Forgets all nodes.
     pub fn clear(&mut self) {
         self.nodes.clear();
+        self.tiles.clear();
         self.kept.clear();
     }
 
@@ -169,8 +185,11 @@ impl Queue {
     pub unsafe fn execute(&mut self) {
         self.find_needed();
         let widest = self.nodes.iter().map(|node| node.width).max().unwrap_or(1);
-        let strip = if widest > 4 { STRIP / 2 } else { STRIP }.min(self.count);
-        self.find_spots(strip);
+        let mut strip = if widest > 4 { STRIP / 2 } else { STRIP }.min(self.count);
+        if self.find_spots(strip) == 0 {
+            // Nothing passes from node to node: all elements may as well be one strip.
+            strip = self.count;
+        }
         let mut start = 0;
         while start < self.count {
             let count = strip.min(self.count - start);
@@ -209,6 +228,7 @@ impl Queue {
             };
             let (value, direct_after) = (*value as usize, *direct_after as usize);
             let width = self.nodes[index].width;
+            let tile = self.tile(*tile);
             let destination = Spot { address: tile.base as usize as *mut u8, step: width };
             let run = tile.is_run(width) && tile.is_full();
             let producer = &mut self.nodes[value];
@@ -225,8 +245,8 @@ impl Queue {
         }
     }
 
-    /// Gives each result a strip, or a buffer if it is live.
-    fn find_spots(&mut self, strip: usize) {
+    /// Gives each result a strip, or a buffer if it is live; returns how many lines the strips take.
+    fn find_spots(&mut self, strip: usize) -> usize {
         let mut used = 0;
         self.free.clear();
         for index in 0..self.nodes.len() {
@@ -270,6 +290,7 @@ impl Queue {
                 node.spot.address = base.wrapping_add(node.spot.address as usize - 1).cast();
             }
         }
+        used
     }
 
     /// Frees the strips whose last use is node `index`: before its result is placed, if they have its `width`.
@@ -342,11 +363,11 @@ impl Queue {
                 Work::Splat(element) => {
                     fill::splat(out, width, self.elements(element, width, 0).address, count)
                 }
-                Work::Numbers(tile) => fill::numbers(out, width, tile, start, count),
-                Work::Truth(tile) => fill::truth(out, tile, start, count),
+                Work::Numbers(tile) => fill::numbers(out, width, self.tile(*tile), start, count),
+                Work::Truth(tile) => fill::truth(out, self.tile(*tile), start, count),
                 Work::Load { tile, mask, other } => {
                     let other = self.elements(other, width, start);
-                    fill::load(out, width, tile, self.mask(mask, start), other, start, count);
+                    fill::load(out, width, self.tile(*tile), self.mask(mask, start), other, start, count);
                 }
                 Work::Gather { pointers, mask, other } => {
                     let pointers = self.elements(pointers, 8, start);
@@ -355,7 +376,7 @@ impl Queue {
                 }
                 Work::Store { tile, value, mask, .. } => {
                     let value = self.elements(value, width, start);
-                    fill::store(tile, width, value, self.mask(mask, start), start, count);
+                    fill::store(self.tile(*tile), width, value, self.mask(mask, start), start, count);
                 }
                 Work::Scatter { pointers, value, mask } => {
                     let pointers = self.elements(pointers, 8, start);
