@@ -48,6 +48,16 @@ def test_globals():
     assert value_of(reads_globals, size=3) == [14, 34, 15]
 
 
+@tegula.jit
+def computes_with_math(out_ptr, N: tl.constexpr):
+    BITS: tl.constexpr = int(math.log2(N))
+    tl.store(out_ptr, BITS + math.floor(math.pi))
+
+
+def test_the_module_math_computes_constants():
+    assert value_of(computes_with_math, N=16) == 7
+
+
 def test_closures():
     def make(amount, helper):
         amount = tl.constexpr(amount)

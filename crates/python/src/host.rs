@@ -126,6 +126,11 @@ impl<'py> LiveHost<'py> {
             if let Some(value) = known_by_name(object) {
                 return Ok(value);
             }
+            // `math.log2(N)` of a constant is one: these functions depend on nothing but their arguments.
+            let module: Option<String> = object.getattr("__module__")?.extract()?;
+            if module.as_deref() == Some("math") {
+                return Ok(HostValue::ConstexprFunction(ObjectRef(self.keep(object))));
+            }
             let name = object.getattr("__qualname__")?.extract()?;
             return Ok(HostValue::PlainFunction { name });
         }
