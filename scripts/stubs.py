@@ -128,18 +128,18 @@ def language() -> str:
 
 def module(path: str, children: list[str]) -> str:
     """The stub of a module below `tegula.language`."""
-    depth = path.count(".") + 1 + bool(children)
-    parent = "." * depth
-    parts = [HEADER, "import builtins\nfrom typing import Any\n\n"]
-    parts += [f"from . import {child} as {child}\n" for child in children]
-    parts.append(f"from {parent} import tensor as tensor\n")
+    parent = "." * (path.count(".") + 1 + bool(children))
+    names = ["tensor"]
     if path == "core":
-        names = ["block_type", "const", "constexpr", "dtype", "pointer_type", "void"]
+        names += ["block_type", "const", "constexpr", "dtype", "pointer_type", "void"]
         names += [name for name, _, _, _ in _native.language_types()]
-        parts += [f"from {parent} import {name} as {name}\n" for name in names]
-    parts += [f"{name}: int\n" for name, _ in _native.language_constants(path)]
-    parts += ["\n", *(function(entry) for entry in _native.language_functions(path))]
-    return "".join(parts)
+    body = "".join(f"{name}: int\n" for name, _ in _native.language_constants(path))
+    body += "".join(function(entry) for entry in _native.language_functions(path))
+    standard = "import builtins\n" if "builtins." in body else ""
+    standard += "from typing import Any\n" if "Any" in body else ""
+    local = "".join(f"from {parent} import {name} as {name}\n" for name in sorted(names, key=str.casefold))
+    local += "".join(f"from . import {child} as {child}\n" for child in children)
+    return "\n".join(part for part in (HEADER + standard, local, body) if part)
 
 
 def stubs() -> dict[Path, str]:

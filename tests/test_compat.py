@@ -50,6 +50,18 @@ def test_install():
     assert done.stdout == "done\n", done.stderr
 
 
+def test_the_compiler_of_torch_can_be_imported():
+    done = run("""
+        import tegula.compat
+        tegula.compat.install()
+        import torch._inductor.runtime.hints, torch._inductor.runtime.triton_compat
+        from torch.utils._triton import has_triton_package
+        assert has_triton_package() and torch._inductor.runtime.triton_compat.triton_key().startswith("tegula-")
+        print("done")
+        """)
+    assert done.stdout == "done\n", done.stderr
+
+
 def test_the_real_triton_is_not_replaced():
     done = run("""
         import sys, types, importlib.machinery

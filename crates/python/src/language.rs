@@ -3,6 +3,7 @@
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
+use std::ffi::CString;
 use tegula_frontend::{HostValue, builtin, prelude};
 use tegula_ir::Scalar;
 
@@ -56,6 +57,16 @@ impl LanguageFunction {
     #[getter(__text_signature__)]
     fn text_signature(&self) -> String {
         format!("({})", self.parameters)
+    }
+
+    /// For `inspect.signature`, and so for editors and notebooks that complete arguments.
+    #[getter(__signature__)]
+    fn signature<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let names = PyDict::new(py);
+        names.set_item("tl", py.import("tegula.language")?)?;
+        let text = CString::new(format!("def function({}): ...", self.parameters))?;
+        py.run(&text, Some(&names), None)?;
+        py.import("inspect")?.call_method1("signature", (names.get_item("function")?,))
     }
 
     #[pyo3(signature = (*_positional, **_keywords))]
@@ -125,7 +136,9 @@ fn definition(text: &str) -> (String, String) {
     let documentation = body
         .strip_prefix("\"\"\"")
         .and_then(|body| body.split_once("\"\"\""))
-        .map_or(String::new(), |(documentation, _)| documentation.to_owned());
+        .map_or(String::new(), |(documentation, _)| {
+            documentation.lines().map(str::trim_start).collect::<Vec<_>>().join("\n").trim_end().to_owned()
+        });
     (text[open..close].split_whitespace().collect::<Vec<_>>().join(" "), documentation)
 }
 

@@ -1,9 +1,7 @@
 """The compiler's results and errors."""
 
-from .. import _native
-from . import errors
+from . import compiler, errors
+from .compiler import CompiledKernel
 from .errors import CompilationError
 
-CompiledKernel = _native.CompiledKernel
-
-__all__ = ["CompilationError", "CompiledKernel", "errors"]
+__all__ = ["CompilationError", "CompiledKernel", "compiler", "errors"]

@@ -1,3 +1,10 @@
-"""`triton.compiler.compiler`, under which libraries look for what `triton.compiler` has."""
+"""The compiler's results, where Triton has them."""
 
-from . import *  # noqa: F403
+from .. import _native
+
+CompiledKernel = _native.CompiledKernel
+
+
+def triton_key() -> str:
+    """What identifies this compiler to caches of compiled code."""
+    return f"tegula-{_native.__version__}"
