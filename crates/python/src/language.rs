@@ -133,12 +133,12 @@ fn definition(text: &str) -> (String, String) {
         });
     let Some((open, close)) = parameters else { return (String::new(), String::new()) };
     let body = text[close..].split_once('\n').map_or("", |(_, body)| body.trim_start());
-    let documentation = body
-        .strip_prefix("\"\"\"")
-        .and_then(|body| body.split_once("\"\"\""))
-        .map_or(String::new(), |(documentation, _)| {
+    let documentation = body.strip_prefix("\"\"\"").and_then(|body| body.split_once("\"\"\"")).map_or(
+        String::new(),
+        |(documentation, _)| {
             documentation.lines().map(str::trim_start).collect::<Vec<_>>().join("\n").trim_end().to_owned()
-        });
+        },
+    );
     (text[open..close].split_whitespace().collect::<Vec<_>>().join(" "), documentation)
 }
 

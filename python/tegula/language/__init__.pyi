@@ -132,7 +132,7 @@ class tensor:
     def cdiv(self, div: Any) -> tensor:
         """The quotient of integers, rounded up.
 
-            For non-negative `x` and positive `div`. The result exists at run time; `triton.cdiv` gives a constant."""
+        For non-negative `x` and positive `div`. The result exists at run time; `triton.cdiv` gives a constant."""
     def ceil(self) -> tensor:
         """The smallest whole number that is not smaller, element by element.
 
@@ -216,7 +216,7 @@ class tensor:
     def sigmoid(self) -> tensor:
         """The logistic function, `1 / (1 + exp(-x))`, element by element.
 
-            Takes fp32 and fp64; the result has the operand's type and shape."""
+        Takes fp32 and fp64; the result has the operand's type and shape."""
     def sin(self) -> tensor:
         """The sine of an angle in radians, element by element.
 
@@ -224,7 +224,7 @@ class tensor:
     def softmax(self, dim: Any=None, keep_dims: Any=False, ieee_rounding: Any=False) -> tensor:
         """The softmax along a dimension, the first one if none is given.
 
-            Takes fp32 and fp64; the result has the operand's type and shape."""
+        Takes fp32 and fp64; the result has the operand's type and shape."""
     def sort(self, dim: Any=None, descending: Any=False) -> tensor:
         """Sorts a block along a dimension, the last one if none is given.
 
@@ -332,7 +332,7 @@ def cat(input: Any, other: Any, can_reorder: Any=False, dim: Any=0) -> tensor:
 def cdiv(x: Any, div: Any) -> tensor:
     """The quotient of integers, rounded up.
 
-        For non-negative `x` and positive `div`. The result exists at run time; `triton.cdiv` gives a constant."""
+    For non-negative `x` and positive `div`. The result exists at run time; `triton.cdiv` gives a constant."""
 def ceil(x: Any) -> tensor:
     """The smallest whole number that is not smaller, element by element.
 
@@ -426,7 +426,7 @@ def histogram(input: Any, num_bins: Any, mask: Any=None) -> tensor:
 def interleave(a: Any, b: Any) -> tensor:
     """Alternates the elements of two blocks of one shape along the last dimension.
 
-        Two scalars give a block of two elements."""
+    Two scalars give a block of two elements."""
 def join(a: Any, b: Any) -> tensor:
     """Puts two blocks side by side along a new last dimension of extent 2.
 
@@ -504,11 +504,11 @@ def permute(input: Any, *dims: Any) -> tensor:
 def philox(seed: Any, c0: Any, c1: Any, c2: Any, c3: Any, n_rounds: Any=10) -> Any:
     """Four blocks of random words for a counter of four blocks, of 32- or 64-bit integers, and a seed.
 
-        The key of 32-bit counters is made of the two halves of the seed, that of 64-bit counters is the seed and 0."""
+    The key of 32-bit counters is made of the two halves of the seed, that of 64-bit counters is the seed and 0."""
 def philox_impl(c0: Any, c1: Any, c2: Any, c3: Any, k0: Any, k1: Any, n_rounds: Any=10) -> Any:
     """Rounds of Philox on a counter of four words with a key of two; all of `uint32` or all of `uint64`.
 
-        Returns four blocks of random words."""
+    Returns four blocks of random words."""
 def program_id(axis: Any) -> tensor:
     """The index of this program along an axis (0, 1 or 2) of the grid, an `int32` scalar."""
 def rand(seed: Any, offset: Any, n_rounds: Any=10) -> tensor:
@@ -520,7 +520,7 @@ def randint(seed: Any, offset: Any, n_rounds: Any=10) -> tensor:
 def randint4x(seed: Any, offset: Any, n_rounds: Any=10) -> builtins.tuple[tensor, tensor, tensor, tensor]:
     """Four blocks of random `uint32` for a seed and a block of offsets, the cheapest way to many numbers.
 
-        The counter is the offset in its two low words; a 32-bit offset has a high word of 0, also where it is negative."""
+    The counter is the offset in its two low words; a 32-bit offset has a high word of 0, also where it is negative."""
 def randn(seed: Any, offset: Any, n_rounds: Any=10) -> tensor:
     """A block of fp32 numbers of the standard normal distribution, for a seed and a block of offsets."""
 def randn4x(seed: Any, offset: Any, n_rounds: Any=10) -> builtins.tuple[tensor, tensor, tensor, tensor]:
@@ -548,7 +548,7 @@ def rsqrt(x: Any) -> tensor:
 def sigmoid(x: Any) -> tensor:
     """The logistic function, `1 / (1 + exp(-x))`, element by element.
 
-        Takes fp32 and fp64; the result has the operand's type and shape."""
+    Takes fp32 and fp64; the result has the operand's type and shape."""
 def sin(x: Any) -> tensor:
     """The sine of an angle in radians, element by element.
 
@@ -556,7 +556,7 @@ def sin(x: Any) -> tensor:
 def softmax(x: Any, dim: Any=None, keep_dims: Any=False, ieee_rounding: Any=False) -> tensor:
     """The softmax along a dimension, the first one if none is given.
 
-        Takes fp32 and fp64; the result has the operand's type and shape."""
+    Takes fp32 and fp64; the result has the operand's type and shape."""
 def sort(x: Any, dim: Any=None, descending: Any=False) -> tensor:
     """Sorts a block along a dimension, the last one if none is given.
 
@@ -598,8 +598,8 @@ def sum(input: Any, axis: Any=None, keep_dims: Any=False, dtype: Any=None) -> te
 def swizzle2d(i: Any, j: Any, size_i: Any, size_j: Any, size_g: Any) -> builtins.tuple[tensor, tensor]:
     """Turns a row-major index of a grid into one that runs down the columns of groups of `size_g` rows.
 
-        The grid has `size_i` rows and `size_j` columns; the last group may have fewer rows than the others. Programs that
-        run at the same time then work on nearby rows and columns. Returns the new `i` and `j`."""
+    The grid has `size_i` rows and `size_j` columns; the last group may have fewer rows than the others. Programs that
+    run at the same time then work on nearby rows and columns. Returns the new `i` and `j`."""
 def topk(x: Any, k: Any, dim: Any=None) -> tensor:
     """The `k` largest elements along a dimension, the last one if none is given, in descending order."""
 def trans(input: Any, *dims: Any) -> tensor:
@@ -609,8 +609,8 @@ def trans(input: Any, *dims: Any) -> tensor:
 def uint_to_uniform_float(x: Any) -> tensor:
     """Random 32- or 64-bit integers to fp32 numbers, uniform from 0 up to, but without, 1.
 
-        The signed number is folded to its magnitude and scaled by just under 1 over the largest one, so that 1 is never
-        reached."""
+    The signed number is folded to its magnitude and scaled by just under 1 over the largest one, so that 1 is never
+    reached."""
 def umulhi(x: Any, y: Any) -> tensor:
     """The upper half of the double-width product of two 32- or 64-bit integers, taken as unsigned."""
 def view(input: Any, *shape: Any) -> tensor:

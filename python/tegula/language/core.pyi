@@ -2,31 +2,31 @@
 import builtins
 from typing import Any
 
-from . import tensor as tensor
+from . import bfloat16 as bfloat16
 from . import block_type as block_type
 from . import const as const
 from . import constexpr as constexpr
 from . import dtype as dtype
-from . import pointer_type as pointer_type
-from . import void as void
+from . import float16 as float16
+from . import float32 as float32
+from . import float64 as float64
+from . import float8e4b15 as float8e4b15
+from . import float8e4b8 as float8e4b8
+from . import float8e4nv as float8e4nv
+from . import float8e5 as float8e5
+from . import float8e5b16 as float8e5b16
 from . import int1 as int1
-from . import int8 as int8
 from . import int16 as int16
 from . import int32 as int32
 from . import int64 as int64
-from . import uint8 as uint8
+from . import int8 as int8
+from . import pointer_type as pointer_type
+from . import tensor as tensor
 from . import uint16 as uint16
 from . import uint32 as uint32
 from . import uint64 as uint64
-from . import float8e4nv as float8e4nv
-from . import float8e5 as float8e5
-from . import float8e4b15 as float8e4b15
-from . import float8e4b8 as float8e4b8
-from . import float8e5b16 as float8e5b16
-from . import float16 as float16
-from . import bfloat16 as bfloat16
-from . import float32 as float32
-from . import float64 as float64
+from . import uint8 as uint8
+from . import void as void
 
 def add(x: Any, y: Any, sanitize_overflow: Any=True) -> tensor:
     """Adds, like `x + y`.

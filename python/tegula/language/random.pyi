@@ -9,11 +9,11 @@ def pair_uniform_to_normal(u1: Any, u2: Any) -> builtins.tuple[tensor, tensor]:
 def philox(seed: Any, c0: Any, c1: Any, c2: Any, c3: Any, n_rounds: Any=10) -> Any:
     """Four blocks of random words for a counter of four blocks, of 32- or 64-bit integers, and a seed.
 
-        The key of 32-bit counters is made of the two halves of the seed, that of 64-bit counters is the seed and 0."""
+    The key of 32-bit counters is made of the two halves of the seed, that of 64-bit counters is the seed and 0."""
 def philox_impl(c0: Any, c1: Any, c2: Any, c3: Any, k0: Any, k1: Any, n_rounds: Any=10) -> Any:
     """Rounds of Philox on a counter of four words with a key of two; all of `uint32` or all of `uint64`.
 
-        Returns four blocks of random words."""
+    Returns four blocks of random words."""
 def rand(seed: Any, offset: Any, n_rounds: Any=10) -> tensor:
     """A block of fp32 numbers, uniform from 0 up to, but without, 1, for a seed and a block of offsets."""
 def rand4x(seed: Any, offsets: Any, n_rounds: Any=10) -> builtins.tuple[tensor, tensor, tensor, tensor]:
@@ -23,7 +23,7 @@ def randint(seed: Any, offset: Any, n_rounds: Any=10) -> tensor:
 def randint4x(seed: Any, offset: Any, n_rounds: Any=10) -> builtins.tuple[tensor, tensor, tensor, tensor]:
     """Four blocks of random `uint32` for a seed and a block of offsets, the cheapest way to many numbers.
 
-        The counter is the offset in its two low words; a 32-bit offset has a high word of 0, also where it is negative."""
+    The counter is the offset in its two low words; a 32-bit offset has a high word of 0, also where it is negative."""
 def randn(seed: Any, offset: Any, n_rounds: Any=10) -> tensor:
     """A block of fp32 numbers of the standard normal distribution, for a seed and a block of offsets."""
 def randn4x(seed: Any, offset: Any, n_rounds: Any=10) -> builtins.tuple[tensor, tensor, tensor, tensor]:
@@ -31,5 +31,5 @@ def randn4x(seed: Any, offset: Any, n_rounds: Any=10) -> builtins.tuple[tensor, 
 def uint_to_uniform_float(x: Any) -> tensor:
     """Random 32- or 64-bit integers to fp32 numbers, uniform from 0 up to, but without, 1.
 
-        The signed number is folded to its magnitude and scaled by just under 1 over the largest one, so that 1 is never
-        reached."""
+    The signed number is folded to its magnitude and scaled by just under 1 over the largest one, so that 1 is never
+    reached."""

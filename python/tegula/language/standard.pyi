@@ -15,7 +15,7 @@ def bitonic_merge(x: Any, dim: Any=None, descending: Any=False) -> tensor:
 def cdiv(x: Any, div: Any) -> tensor:
     """The quotient of integers, rounded up.
 
-        For non-negative `x` and positive `div`. The result exists at run time; `triton.cdiv` gives a constant."""
+    For non-negative `x` and positive `div`. The result exists at run time; `triton.cdiv` gives a constant."""
 def cumprod(input: Any, axis: Any=0, reverse: Any=False) -> tensor:
     """The running product along an axis; of every suffix, with `reverse`.
 
@@ -29,7 +29,7 @@ def flip(x: Any, dim: Any=None) -> tensor:
 def interleave(a: Any, b: Any) -> tensor:
     """Alternates the elements of two blocks of one shape along the last dimension.
 
-        Two scalars give a block of two elements."""
+    Two scalars give a block of two elements."""
 def max(input: Any, axis: Any=None, return_indices: Any=False, return_indices_tie_break_left: Any=True, keep_dims: Any=False) -> Any:
     """The largest element along an axis, or of the block.
 
@@ -43,11 +43,11 @@ def reduce_or(input: Any, axis: Any, keep_dims: Any=False) -> tensor:
 def sigmoid(x: Any) -> tensor:
     """The logistic function, `1 / (1 + exp(-x))`, element by element.
 
-        Takes fp32 and fp64; the result has the operand's type and shape."""
+    Takes fp32 and fp64; the result has the operand's type and shape."""
 def softmax(x: Any, dim: Any=None, keep_dims: Any=False, ieee_rounding: Any=False) -> tensor:
     """The softmax along a dimension, the first one if none is given.
 
-        Takes fp32 and fp64; the result has the operand's type and shape."""
+    Takes fp32 and fp64; the result has the operand's type and shape."""
 def sort(x: Any, dim: Any=None, descending: Any=False) -> tensor:
     """Sorts a block along a dimension, the last one if none is given.
 
@@ -59,8 +59,8 @@ def sum(input: Any, axis: Any=None, keep_dims: Any=False, dtype: Any=None) -> te
 def swizzle2d(i: Any, j: Any, size_i: Any, size_j: Any, size_g: Any) -> builtins.tuple[tensor, tensor]:
     """Turns a row-major index of a grid into one that runs down the columns of groups of `size_g` rows.
 
-        The grid has `size_i` rows and `size_j` columns; the last group may have fewer rows than the others. Programs that
-        run at the same time then work on nearby rows and columns. Returns the new `i` and `j`."""
+    The grid has `size_i` rows and `size_j` columns; the last group may have fewer rows than the others. Programs that
+    run at the same time then work on nearby rows and columns. Returns the new `i` and `j`."""
 def topk(x: Any, k: Any, dim: Any=None) -> tensor:
     """The `k` largest elements along a dimension, the last one if none is given, in descending order."""
 def xor_sum(input: Any, axis: Any=None, keep_dims: Any=False) -> tensor:
