@@ -141,6 +141,10 @@ impl Folder<'_> {
             Div | Rem | Shl | Shr if self.is_int(lhs, 0) => return Some(Folded::Value(lhs)),
             _ => {}
         }
+        // In two's complement, `-1 - x` inverts every bit.
+        if op == Sub && self.is_int(lhs, ones) {
+            return Some(Folded::Op(Op::Unary { op: UnaryOp::Not, value: rhs }));
+        }
         let zero = match op {
             Sub | Xor => lhs == rhs,
             Rem => is(1),
@@ -158,6 +162,12 @@ impl Folder<'_> {
         let scalar = ty.element.as_scalar()?;
         let outer = self.constant(rhs)?;
         let &Op::Binary { op: inner_op, lhs: value, rhs: inner } = self.def(lhs)? else { return None };
+        if let (Sub, Add | Sub, Some(first)) = (inner_op, op, self.constant(value)) {
+            // `(5 - x) + 2` is `7 - x`.
+            let literal = arithmetic::binary(op, scalar, first, outer)?;
+            let first = self.emit_constant(literal, ty, span);
+            return Some(Folded::Op(Op::Binary { op: Sub, lhs: first, rhs: inner }));
+        }
         let inner = self.constant(inner)?;
         let (op, together) = match (inner_op, op) {
             (Add, Add) | (Mul, Mul) | (And, And) | (Or, Or) | (Xor, Xor) => (op, op),

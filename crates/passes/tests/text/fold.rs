@@ -83,6 +83,11 @@ fn integers_reassociate_and_floats_do_not() {
         "%1 = constant 5 : i32 %2 = constant 7 : i32 %3 = add %n, %1 : i32 %4 = sub %3, %2 : i32 store %q, %4",
         "%1 = constant 5 : i32 %2 = constant 7 : i32 %3 = add %n, %1 : i32 %5 = constant -2 : i32 %4 = add %n, %5 : i32 store %q, %4",
     );
+    becomes(
+        fold,
+        "%0 = constant 0 : i32 %1 = constant 1 : i32 %2 = sub %0, %n : i32 %3 = sub %2, %1 : i32 store %q, %3",
+        "%0 = constant 0 : i32 %1 = constant 1 : i32 %2 = sub %0, %n : i32 %4 = constant -1 : i32 %3 = not %n : i32 store %q, %3",
+    );
     stays(
         fold,
         "%1 = constant 5.0 : fp32 %2 = constant 7.0 : fp32 %3 = add %x, %1 : fp32 %4 = add %3, %2 : fp32 store %p, %4",
