@@ -91,7 +91,7 @@ fn halves_and_doubles() {
     let mut random = Random(22);
     let (m, n, k) = (17, 20, 40);
     let (a, b) = (random.floats(m * k), random.floats(k * n));
-    let mut halves = |x: &[f32]| -> Vec<half::f16> { x.iter().map(|&x| half::f16::from_f32(x)).collect() };
+    let halves = |x: &[f32]| -> Vec<half::f16> { x.iter().map(|&x| half::f16::from_f32(x)).collect() };
     let (mut a16, mut b16) = (halves(&a), halves(&b));
     let mut out = vec![0.0f32; m * n];
     let program16 = program(&kernel(17, 20, 40, "fp16", "fp32", true, 1));
