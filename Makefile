@@ -6,6 +6,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+TARGET := $(or $(CARGO_TARGET_DIR),target)
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 # What the wheel is made of: it is built anew when one of these changes.
@@ -38,7 +39,7 @@ assembler-tests: $(VENV)/.test-tools
 # The command line is tested as a separate process, so it is built here.
 python-tests: $(VENV)/.installed $(VENV)/.test-tools
 	cargo build --package tegula --locked --quiet
-	$(BIN)/python -m pytest tests
+	TEGULA_BINARY=$(abspath $(TARGET))/debug/tegula $(BIN)/python -m pytest tests
 
 wheel: $(VENV)/.installed
 
@@ -49,9 +50,9 @@ $(VENV)/.created:
 	touch $@
 
 $(VENV)/.installed: $(VENV)/.created $(SOURCES)
-	rm -rf target/wheels
-	$(BIN)/maturin build --release --locked --quiet --interpreter $(BIN)/python --out target/wheels
-	$(PIP) --force-reinstall --no-deps target/wheels/tegula-*.whl
+	rm -rf $(TARGET)/wheels
+	$(BIN)/maturin build --release --locked --quiet --interpreter $(BIN)/python --out $(TARGET)/wheels
+	$(PIP) --force-reinstall --no-deps $(TARGET)/wheels/tegula-*.whl
 	touch $@
 
 # liger-kernel would bring triton and more with it; its kernels need neither here.
