@@ -30,4 +30,5 @@ def kernel(x_ptr, d_ptr, k_ptr, seed):
     tl.static_assert(libdevice.hiloint2double(k, k).dtype == tl.float64 and libdevice.exp10(x).dtype == tl.float32)
     tl.static_assert(tl.umulhi(k, k).dtype == tl.int32 and libdevice.mulhi(k, k).dtype == tl.int32)
     tl.static_assert(tl.cdiv(k, 8).dtype == tl.int32 and k.cdiv(8).dtype == tl.int32)
+    tl.static_assert(libdevice.erfcx(x).dtype == tl.float32 and libdevice.normcdfinv(d).dtype == tl.float64)
     tl.store(x_ptr + i, x)

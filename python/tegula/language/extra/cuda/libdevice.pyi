@@ -139,6 +139,14 @@ def erfc(x: Any) -> tensor:
     """The complementary error function, `1 - erf(x)`.
 
     Takes fp32 and fp64; the result has the operand's type and shape."""
+def erfcinv(x: Any) -> tensor:
+    """The inverse of the complementary error function; infinity of 0, minus infinity of 2, NaN outside of these.
+
+        Newton's method in fp64 on `erfc`, which keeps its relative accuracy, from its leading asymptotic term."""
+def erfcx(x: Any) -> tensor:
+    """The scaled complementary error function, `exp(x * x) * erfc(x)`.
+
+        Its asymptotic expansion (DLMF 7.12.1) from 10 on; below, the square's rounding error is put back into the exponential."""
 def erfinv(x: Any) -> tensor:
     """The inverse of the error function.
 
@@ -363,6 +371,8 @@ def norm4d(x: Any, y: Any, z: Any, w: Any) -> tensor:
     """The length of a vector of four coordinates, without overflow on the way."""
 def normcdf(x: Any) -> tensor:
     """The distribution function of the standard normal distribution."""
+def normcdfinv(x: Any) -> tensor:
+    """The inverse of the distribution function of the standard normal distribution."""
 def popc(x: Any) -> tensor:
     """The number of one bits of each integer; `int32`."""
 def pow(x: Any, y: Any) -> tensor:
