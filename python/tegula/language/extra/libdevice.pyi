@@ -142,11 +142,11 @@ def erfc(x: Any) -> tensor:
 def erfcinv(x: Any) -> tensor:
     """The inverse of the complementary error function; infinity of 0, minus infinity of 2, NaN outside of these.
 
-        Newton's method in fp64 on `erfc`, which keeps its relative accuracy, from its leading asymptotic term."""
+    Newton's method in fp64 on `erfc`, which keeps its relative accuracy, from its leading asymptotic term."""
 def erfcx(x: Any) -> tensor:
     """The scaled complementary error function, `exp(x * x) * erfc(x)`.
 
-        Its asymptotic expansion (DLMF 7.12.1) from 10 on; below, the square's rounding error is put back into the exponential."""
+    Its asymptotic expansion (DLMF 7.12.1) from 10 on; below, the square's rounding error is put back into the exponential."""
 def erfinv(x: Any) -> tensor:
     """The inverse of the error function.
 
