@@ -34,6 +34,19 @@ fn add_fp32(bencher: Bencher) {
     time(bencher, add, 12, false);
 }
 
+/// Short strips, whose last block is padded.
+#[divan::bench(args = [1, 16, 64, 100])]
+fn add_few_fp32(bencher: Bencher, count: usize) {
+    let add =
+        strip::binary(isa::selected(), BinaryOp::Add, Scalar::Float32, Operands::DenseDense).expect("exists");
+    let (a, b, mut out) = ([1f32; 100], [2f32; 100], [0f32; 100]);
+    let inputs = [a.as_ptr().cast(), b.as_ptr().cast(), std::ptr::null()];
+    bencher.counter(ItemsCount::new(count)).bench_local(|| {
+        // SAFETY: the strips hold 100 elements, and `count` is at most that.
+        unsafe { add(black_box(out.as_mut_ptr().cast()), &inputs, count) };
+    });
+}
+
 #[divan::bench]
 fn add_fp32_in_place(bencher: Bencher) {
     let add = strip::binary(isa::selected(), BinaryOp::Add, Scalar::Float32, Operands::DenseDense);

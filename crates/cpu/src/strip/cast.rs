@@ -15,7 +15,7 @@ use super::target::Target;
 use std::marker::PhantomData;
 use tegula_ir::{Rounding, Scalar};
 
-/// A conversion that Rust's `as` makes: integers wrap, floats truncate and saturate, and NaN becomes 0.
+/// The conversion that Rust's `as` makes: integers wrap, floats truncate and saturate, and NaN becomes 0.
 pub(super) trait As<To> {
     fn convert(self) -> To;
 }
@@ -54,8 +54,36 @@ as_conversions! {
     u16 => u8, u16, u32, u64, f32, f64;
     u32 => u8, u16, u32, u64, f32, f64;
     u64 => u8, u16, u32, u64, f32, f64;
-    f32 => i8, i16, i32, i64, u8, u16, u32, u64, f32, f64;
-    f64 => i8, i16, i32, i64, u8, u16, u32, u64, f32, f64;
+    f32 => f64;
+    f64 => f32;
+}
+
+/// What `as` does from floats to integers, in a form that is vectorised.
+macro_rules! truncating_conversions {
+    ($($float:ty => $($integer:ty),*;)*) => {
+        $($(
+            impl As<$integer> for $float {
+                #[inline(always)]
+                fn convert(self) -> $integer {
+                    const LEAST: $float = <$integer>::MIN as $float;
+                    // Where the sum is inexact, the greatest integer has already been rounded up to it.
+                    const BEYOND: $float = <$integer>::MAX as $float + 1.0;
+                    let is_in_range = self >= LEAST && self < BEYOND;
+                    // SAFETY: the number is in the integer's range.
+                    let whole = unsafe { (if is_in_range { self } else { 0.0 }).to_int_unchecked::<$integer>() };
+                    // A NaN is on neither side of 0.
+                    let below = if self < 0.0 { <$integer>::MIN } else { 0 };
+                    let outside = if self > 0.0 { <$integer>::MAX } else { below };
+                    if is_in_range { whole } else { outside }
+                }
+            }
+        )*)*
+    };
+}
+
+truncating_conversions! {
+    f32 => i8, i16, i32, i64, u8, u16, u32, u64;
+    f64 => i8, i16, i32, i64, u8, u16, u32, u64;
 }
 
 /// What becomes of an fp64 that is no fp32.

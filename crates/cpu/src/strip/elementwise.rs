@@ -55,7 +55,8 @@ trait Operand: Copy {
     unsafe fn block(self, first: usize, length: usize, padding: *mut [Self::Element; BLOCK]) -> Self;
 
     /// # Safety
-    /// `self` comes from [`Operand::block`], whose padding still lives, and `lane` is below [`BLOCK`].
+    /// The operand is valid for reads of `lane + 1` elements; one that comes from [`Operand::block`] is, while its padding
+    /// lives, of [`BLOCK`].
     unsafe fn lane(self, lane: usize) -> Self::Element;
 }
 
@@ -113,6 +114,12 @@ unsafe fn map<A: Operand, B: Operand, C: Operand, R: Copy + Default>(
     count: usize,
     apply: impl Fn(A::Element, B::Element, C::Element) -> R,
 ) {
+    if count == 1 {
+        // Scalars are strips of one: a padded block would cost them many times their work.
+        // SAFETY: the caller promises one element in each strip.
+        unsafe { out.write_unaligned(apply(a.lane(0), b.lane(0), c.lane(0))) };
+        return;
+    }
     let mut padding_a = MaybeUninit::<[A::Element; BLOCK]>::uninit();
     let mut padding_b = MaybeUninit::<[B::Element; BLOCK]>::uninit();
     let mut padding_c = MaybeUninit::<[C::Element; BLOCK]>::uninit();

@@ -148,17 +148,19 @@ macro_rules! integer {
 // farther from the next one, relatively, than the float's rounding, so truncation is exact.
 integer!(
     i8, wide: i16, unsigned: u8, abs: i8::wrapping_abs, shifted_out: |x: i8| x >> 7,
-    quotient: |a: i8, b: i8| (a as f32 / b as f32) as i32 as i8
+    quotient: |a: i8, b: i8| truncated(a as f32 / b as f32) as i8
 );
 integer!(
     i16, wide: i32, unsigned: u16, abs: i16::wrapping_abs, shifted_out: |x: i16| x >> 15,
-    quotient: |a: i16, b: i16| (a as f32 / b as f32) as i32 as i16
+    quotient: |a: i16, b: i16| truncated(a as f32 / b as f32) as i16
 );
 integer!(
     i32, wide: i64, unsigned: u32, abs: i32::wrapping_abs, shifted_out: |x: i32| x >> 31,
     quotient: |a: i32, b: i32| {
-        let quotient = (a as f64 / b as f64) as i32;
-        // The conversion saturates at the one quotient that wraps.
+        // The one quotient that no i32 holds wraps.
+        let numerator = if b == -1 { 0 } else { a };
+        // SAFETY: the divisor is not 0, so the quotient is no larger than the numerator, and in range.
+        let quotient = unsafe { (numerator as f64 / b as f64).to_int_unchecked::<i32>() };
         if b == -1 { a.wrapping_neg() } else { quotient }
     }
 );
@@ -168,20 +170,28 @@ integer!(
 );
 integer!(
     u8, wide: u16, unsigned: u8, abs: std::convert::identity, shifted_out: |_| 0,
-    quotient: |a: u8, b: u8| (a as f32 / b as f32) as i32 as u8
+    quotient: |a: u8, b: u8| truncated(a as f32 / b as f32) as u8
 );
 integer!(
     u16, wide: u32, unsigned: u16, abs: std::convert::identity, shifted_out: |_| 0,
-    quotient: |a: u16, b: u16| (a as f32 / b as f32) as i32 as u16
+    quotient: |a: u16, b: u16| truncated(a as f32 / b as f32) as u16
 );
 integer!(
     u32, wide: u64, unsigned: u32, abs: std::convert::identity, shifted_out: |_| 0,
-    quotient: |a: u32, b: u32| (a as f64 / b as f64) as u32
+    // SAFETY: the divisor is not 0, so the quotient is no larger than the numerator, and in range.
+    quotient: |a: u32, b: u32| unsafe { (a as f64 / b as f64).to_int_unchecked::<u32>() }
 );
 integer!(
     u64, wide: u128, unsigned: u64, abs: std::convert::identity, shifted_out: |_| 0,
     quotient: u64::wrapping_div
 );
+
+/// The whole part of a quotient of integers of at most 16 bits.
+#[inline(always)]
+fn truncated(quotient: f32) -> i32 {
+    // SAFETY: the divisor is not 0, so the quotient is no larger than the numerator, and in range.
+    unsafe { quotient.to_int_unchecked::<i32>() }
+}
 
 macro_rules! float {
     ($type:ty, remainder: $remainder:path) => {
