@@ -68,7 +68,7 @@ macro_rules! truncating_conversions {
                     const LEAST: $float = <$integer>::MIN as $float;
                     // Where the sum is inexact, the greatest integer has already been rounded up to it.
                     const BEYOND: $float = <$integer>::MAX as $float + 1.0;
-                    let is_in_range = self >= LEAST && self < BEYOND;
+                    let is_in_range = (LEAST..BEYOND).contains(&self);
                     // SAFETY: the number is in the integer's range.
                     let whole = unsafe { (if is_in_range { self } else { 0.0 }).to_int_unchecked::<$integer>() };
                     // A NaN is on neither side of 0.

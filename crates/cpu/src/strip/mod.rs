@@ -13,12 +13,16 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`target`] | one loop, one function per instruction set |
-//! | [`elementwise`] | loops over one, two or three strips, in place or not |
-//! | [`number`] | integer and float arithmetic of one element |
-//! | [`operations`] | `UnaryOp`, `BinaryOp`, `Predicate` by element type |
-//! | [`movement`] | fill, iota, select, reverse |
-//! | [`reduce`], [`scan`] | folds and prefixes |
+//! | `target` | one loop, one function per instruction set |
+//! | `elementwise` | loops over one, two or three strips, in place or not |
+//! | `composed` | loops made of others: narrow floats compute in fp32 |
+//! | `number` | arithmetic of one integer or float |
+//! | `math` | functions of one float, with bounds of their errors |
+//! | `float_format` | the 16- and 8-bit floats as fp32, and back |
+//! | `operations` | `UnaryOp`, `BinaryOp`, `Predicate` by element type |
+//! | `cast` | conversions between all types |
+//! | `movement` | fill, iota, select, reverse |
+//! | `reduce`, `scan` | folds and prefixes |
 
 mod cast;
 mod composed;
