@@ -70,6 +70,13 @@ impl Generator<'_, '_> {
         options[self.pick(options.len())]
     }
 
+    /// Any scalar type; mostly one of a few, so that values of one type meet.
+    fn any_scalar(&mut self) -> Scalar {
+        let usual = [Scalar::Int32, Scalar::Float32, Scalar::Int1, Scalar::Int8];
+        let all = self.pick(3) == 0;
+        self.one_of(if all { &Scalar::ALL[..] } else { &usual })
+    }
+
     fn flag(&mut self) -> bool {
         self.pick(2) == 1
     }
@@ -86,12 +93,14 @@ impl Generator<'_, '_> {
             (index >= self.isolated || ty.is_scalar()) && wanted(ty)
         });
         let found: Vec<Value> = visible.map(|(_, &value)| value).collect();
-        if found.is_empty() { None } else { Some(self.one_of(&found)) }
+        // Half of the time one of the latest, so that operations feed each other.
+        let latest = if self.flag() { found.len().saturating_sub(4) } else { 0 };
+        if found.is_empty() { None } else { Some(self.one_of(&found[latest..])) }
     }
 
     /// A value of the given type: one in sight, or a new one.
     fn of(&mut self, ty: &Type) -> Value {
-        if self.pick(4) != 0
+        if self.pick(3) != 0
             && let Some(value) = self.find(|other| other == ty)
         {
             return value;
@@ -145,7 +154,7 @@ impl Generator<'_, '_> {
     fn block(&mut self, rank: usize) -> Value {
         let found = self.find(|ty| ty.shape.rank() >= rank && ty.element.as_scalar().is_some());
         found.unwrap_or_else(|| {
-            let scalar = self.one_of(&Scalar::ALL);
+            let scalar = self.any_scalar();
             let ty = Type { element: Element::Scalar(scalar), shape: self.shape(rank) };
             self.of(&ty)
         })
@@ -189,7 +198,7 @@ impl Generator<'_, '_> {
     fn leaf(&mut self) {
         match self.pick(if self.elementwise() { 3 } else { 5 }) {
             0 => {
-                let scalar = self.one_of(&Scalar::ALL);
+                let scalar = self.any_scalar();
                 self.constant(scalar);
             }
             1 => {
@@ -271,7 +280,7 @@ impl Generator<'_, '_> {
         let ty = self.ty(value);
         if self.pick(3) != 0 {
             let rounding = self.one_of(Rounding::ALL);
-            let to = self.one_of(&Scalar::ALL);
+            let to = self.any_scalar();
             self.add(Op::Cast { value, rounding }, ty.with_element(to));
             return;
         }

@@ -21,7 +21,7 @@ fn function(choices: &[u32]) -> Function {
     let ops = &function.region(function.body).ops;
     let results = ops.iter().flat_map(|&op| function.op(op).results.iter().copied());
     let seed = choices.last().copied().unwrap_or(0);
-    let values = results.filter(|value| (value.0 ^ seed).wrapping_mul(0x9E37_79B9) >> 30 == 0).collect();
+    let values = results.filter(|value| (value.0 ^ seed).wrapping_mul(0x9E37_79B9) >> 31 == 0).collect();
     let mut builder = Builder::new(&mut function);
     builder.effect(Op::Print { prefix: "end".to_owned(), hex: false, values });
     builder.finish();
