@@ -34,7 +34,7 @@
 //!
 //! What moves data is derived from such maps: the width of a load ([`VectorAccess`]), what a
 //! conversion takes ([`Conversion`]), the swizzle that frees it of bank conflicts ([`SharedExchange`]),
-//! whether `ldmatrix` applies ([`MatrixAccess`]).
+//! whether `ldmatrix` applies ([`MatrixAccess`]), or `wgmma` can read in place ([`WarpgroupOperand`]).
 //!
 //! The crate is pure mathematics and knows no compiler. [`span`] has the linear algebra; [`Layout`]
 //! the maps and their algebra; [`Blocked`], [`fragment`] and [`shared`] the layouts of the hardware.
@@ -54,6 +54,7 @@ mod space;
 pub mod span;
 mod swizzle;
 mod tensor;
+mod warpgroup_operand;
 
 pub use access::VectorAccess;
 pub use banks::{BankCost, WAVEFRONT_BYTES, bank_cost};
@@ -67,3 +68,4 @@ pub use shared::{BulkSwizzle, SharedSwizzle};
 pub use shuffle::{Round, ShufflePlan, ThreadFunction};
 pub use space::{Dim, Space};
 pub use swizzle::{SharedAccess, SharedExchange};
+pub use warpgroup_operand::WarpgroupOperand;

@@ -2,8 +2,8 @@
 //!
 //! The instructions move 8x8 matrices of 16 bits, each row 16 consecutive bytes at an address that one lane
 //! supplies (PTX ISA, "Warp-level matrix load instruction: ldmatrix"): lanes 0 to 7 the
-//! rows of the first matrix, 8 to 15 of the second, and so on. Without `.trans`, lane `l` receives 4 bytes of row
-//! `l >> 2`, at `4 * (l % 4)`; with it, elements `2 * (l % 4) + {0, 1}` of column `l >> 2`.
+//! rows of the first matrix, 8 to 15 of the second, and so on. Without `.trans`, lane `l` receives 4 bytes
+//! of row `l >> 2`, at `4 * (l % 4)`; with it, elements `2 * (l % 4) + {0, 1}` of column `l >> 2`.
 
 use crate::banks::{byte_log2, conflict_ways};
 use crate::space::low_mask;

@@ -1,8 +1,8 @@
 //! Conversions within a warp, by rounds in which every lane sends one vector and receives one.
 //!
 //! Let `A` and `B` be the registers' spans in the source and the target, and `V` what they share: vectors
-//! of `V` move whole. A subspace `W` that contains `V`, and meets `A` and `B` in nothing more, cuts the warp's
-//! elements into parallel slices in each of which every lane holds exactly one vector before and one
+//! of `V` move whole. A subspace `W` that contains `V`, and meets `A` and `B` in nothing more, cuts the
+//! warp's elements into parallel slices in each of which every lane holds exactly one vector before and one
 //! after. One round moves one slice, so no lane sends what is not wanted and none waits (Linear Layouts,
 //! section 5.3). `W` is `V` with a common complement of `A` and `B`.
 //!
@@ -71,7 +71,8 @@ impl Round {
 pub struct ShufflePlan {
     /// The rounds, which together fill every register that is not a copy.
     pub rounds: Vec<Round>,
-    /// For each bit that counts elements of a vector, what it adds to the source's register and to the target's.
+    /// For each bit that counts elements of a vector, what it adds to the source's register and to the
+    /// target's.
     pub vector: Vec<(u64, u64)>,
     /// For each bit of the target's register, the register (without copies) it stands for: register `r`
     /// of the target holds what the exclusive or of its bits' entries holds.
@@ -79,8 +80,8 @@ pub struct ShufflePlan {
 }
 
 impl ShufflePlan {
-    /// The plan from one distributed layout to another, or `None` where a warp lacks an element that it needs,
-    /// or holds it in a way that rounds cannot describe.
+    /// The plan from one distributed layout to another, or `None` where a warp lacks an element that it
+    /// needs, or holds it in a way that rounds cannot describe.
     ///
     /// Both must have the same lanes, warps, blocks and outputs; the source must be surjective.
     pub fn find(source: &Layout, target: &Layout) -> Option<ShufflePlan> {
@@ -276,8 +277,8 @@ fn exchange(mut from: Half, mut to: Half, target: &Layout) -> Option<ShufflePlan
     Some(ShufflePlan { rounds: rounds.collect(), vector, canonical: canonical_registers(target) })
 }
 
-/// Gives copies numbers of their own, in bits above the tensor's, so that both halves become bijections. A copy
-/// in a lane of the target comes from the copy in the same lane of the source where there is
+/// Gives copies numbers of their own, in bits above the tensor's, so that both halves become bijections. A
+/// copy in a lane of the target comes from the copy in the same lane of the source where there is
 /// one; where the source has fewer, all its registers serve for both.
 fn number_copies(from: &mut Half, to: &mut Half, tensor_bits: u32) {
     let mut sources = from.free_lanes();

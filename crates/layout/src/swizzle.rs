@@ -1,7 +1,7 @@
 //! The shared-memory layout that serves a store in one layout and a load in another best.
 //!
-//! An offset's bits are, from the lowest: those within a vector, those within a 4-byte word, those that number
-//! the banks, and those that number the rows of all banks. Two lanes of a phase conflict when
+//! An offset's bits are, from the lowest: those within a vector, those within a 4-byte word, those that
+//! number the banks, and those that number the rows of all banks. Two lanes of a phase conflict when
 //! they agree in the bank and differ in the row, so the rows must be a subspace that meets neither the
 //! lanes of the store nor those of the load: a common complement, which exists whenever it is small
 //! enough, and for whole vectors it always is (Linear Layouts, section 5.4).
@@ -159,8 +159,13 @@ impl Arrangement<'_> {
 
     /// Vectors that lie in the registers of both sides, and that no thread's offset disturbs.
     fn shared_vector(&self, threads: &[u64]) -> Vec<u64> {
-        let common = intersection(&self.sides[0].registers, &self.sides[1].registers);
-        let mut vector = extend(threads, common);
+        let [store, load] = self.sides.each_ref().map(|side| side.registers.as_slice());
+        let (store_span, load_span) = (Span::of(store), Span::of(load));
+        // Single register bits, the lowest first: elements packed in one register then stay together.
+        let single = store.iter().filter(|&&register| load_span.contains(register));
+        let single = single.chain(load.iter().filter(|&&register| store_span.contains(register)));
+        let candidates: Vec<u64> = single.copied().chain(intersection(store, load)).collect();
+        let mut vector = extend(threads, candidates);
         vector.truncate(self.vector_bits());
         vector
     }

@@ -111,8 +111,8 @@ fn bank_costs_reject_what_is_no_access() {
     assert!(bank_cost(&lanes, 1, 1).is_err());
 }
 
-/// Loads with the instruction's own definition: lane `8 m + r` gives the address of row `r` of matrix `m`, and
-/// register `m` of lane `l` receives from it.
+/// Loads with the instruction's own definition: lane `8 m + r` gives the address of row `r` of matrix
+/// `m`, and register `m` of lane `l` receives from it.
 fn load_matrices(access: &MatrixAccess, to_offset: &Layout, element_bits: u32, warp: u64) {
     let packed = u64::from(32 / element_bits);
     let count = 1u64 << access.matrices.len();

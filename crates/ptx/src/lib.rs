@@ -6,14 +6,16 @@
 //! reads the same subset back. `.version` and `.target` follow from the instructions used.
 //!
 //! ```
-//! use tegula_ptx::{Address, Class, Control, Function, Math, MathOp, Module, Load, Parameter, Rounding, Space, Store, Type};
+//! use tegula_ptx::{Address, Class, Control, Function, Load, Math, MathOp, Module, Parameter};
+//! use tegula_ptx::{Rounding, Space, Store, Type};
 //!
 //! let mut kernel = Function::kernel("double");
 //! kernel.parameters.push(Parameter::new("data", Type::U64));
 //! let (pointer, value) = (kernel.fresh(Class::Bits64), kernel.fresh(Class::Bits32));
 //! kernel.push(Load::new(Space::Param, Type::U64, &[pointer], Address::symbol("data", 0)));
 //! kernel.push(Load::new(Space::Global, Type::F32, &[value], pointer.into()));
-//! kernel.push(Math::new(MathOp::Add, Type::F32, value, [value.into(), value.into()]).rounding(Rounding::Nearest));
+//! let sum = Math::new(MathOp::Add, Type::F32, value, [value.into(), value.into()]);
+//! kernel.push(sum.rounding(Rounding::Nearest));
 //! kernel.push(Store::new(Space::Global, Type::F32, pointer.into(), &[value.into()]));
 //! kernel.push(Control::Return);
 //! let mut module = Module::new(80);

@@ -209,8 +209,8 @@ impl Module {
     /// The module read from its text.
     ///
     /// # Errors
-    /// The text is not of the subset that this crate knows; the error has the line, and the name of an unknown
-    /// instruction.
+    /// The text is not of the subset that this crate knows; the error has the line, and the name of an
+    /// unknown instruction.
     pub fn parse(text: &str) -> Result<Module, crate::ParseError> {
         crate::parse::parse_module(text)
     }

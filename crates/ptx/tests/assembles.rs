@@ -57,8 +57,8 @@ fn assemble(ptxas: &str, name: &str, module: &Module) -> Result<(), String> {
     if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) }
 }
 
-/// The forms that the architecture has. Those of one requirement share a module, so that the version of PTX and
-/// the target that they claim are tested too.
+/// The forms that the architecture has. Those of one requirement share a module, so that the version of PTX
+/// and the target that they claim are tested too.
 fn assemble_all(architecture: u32) {
     let ptxas = std::env::var("TEGULA_PTXAS").unwrap_or_else(|_| "ptxas".into());
     let mut groups: Vec<(Requirement, Vec<Instruction>)> = Vec::new();

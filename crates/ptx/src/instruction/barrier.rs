@@ -154,8 +154,8 @@ pub enum Fence {
     AcquireRelease(Scope),
     /// `fence.sc`: in one total order of all such fences.
     SequentiallyConsistent(Scope),
-    /// `fence.proxy.async`: of ordinary accesses with those of bulk copies and `wgmma`. `space` limits it to global
-    /// or shared memory.
+    /// `fence.proxy.async`: of ordinary accesses with those of bulk copies and `wgmma`. `space` limits it to
+    /// global or shared memory.
     AsyncProxy {
         /// The space; all if absent.
         space: Option<crate::Space>,

@@ -283,7 +283,8 @@ impl Form for PrefetchLine {
     }
 }
 
-/// `createpolicy.fractional`: a policy by which a fraction of the lines gets one priority and the rest another.
+/// `createpolicy.fractional`: a policy by which a fraction of the lines gets one priority and the rest
+/// another.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreatePolicy {
     /// The priority of the fraction.

@@ -1,7 +1,7 @@
 //! The instructions, a file for each family.
 //!
-//! Each family is a struct of typed modifiers and operands that prints itself, reads itself back from a name and
-//! operands, and says which targets have it.
+//! Each family is a struct of typed modifiers and operands that prints itself, reads itself back from a name
+//! and operands, and says which targets have it.
 
 mod async_copy;
 mod atomic;
