@@ -99,14 +99,19 @@ pub fn extend(base: &[u64], candidates: impl IntoIterator<Item = u64>) -> Vec<u6
     candidates.into_iter().filter(|&vector| span.insert(vector)).collect()
 }
 
-/// A basis of the intersection of two spans.
+/// A basis of the intersection of two spans: as far as they go, vectors given in `left`, then those given in
+/// `right`, in their order.
 pub fn intersection(left: &[u64], right: &[u64]) -> Vec<u64> {
+    let (left_span, right_span) = (Span::of(left), Span::of(right));
+    let given = left.iter().filter(|&&vector| right_span.contains(vector));
+    let given = given.chain(right.iter().filter(|&&vector| left_span.contains(vector)));
     let left = extend(&[], left.iter().copied());
     let right = extend(&[], right.iter().copied());
     // A relation between the two bases says that a sum of the left equals a sum of the right.
     let columns: Vec<u64> = left.iter().chain(&right).copied().collect();
     let mask = (1u64 << left.len()) - 1;
-    kernel(&columns).into_iter().map(|relation| multiply(&left, relation & mask)).collect()
+    let sums = kernel(&columns).into_iter().map(|relation| multiply(&left, relation & mask));
+    extend(&[], given.copied().chain(sums))
 }
 
 /// The first `bits` vectors of the standard basis.

@@ -160,12 +160,8 @@ impl Arrangement<'_> {
     /// Vectors that lie in the registers of both sides, and that no thread's offset disturbs.
     fn shared_vector(&self, threads: &[u64]) -> Vec<u64> {
         let [store, load] = self.sides.each_ref().map(|side| side.registers.as_slice());
-        let (store_span, load_span) = (Span::of(store), Span::of(load));
-        // Single register bits, the lowest first: elements packed in one register then stay together.
-        let single = store.iter().filter(|&&register| load_span.contains(register));
-        let single = single.chain(load.iter().filter(|&&register| store_span.contains(register)));
-        let candidates: Vec<u64> = single.copied().chain(intersection(store, load)).collect();
-        let mut vector = extend(threads, candidates);
+        // Single register bits come first, so that elements packed in one register stay together.
+        let mut vector = extend(threads, intersection(store, load));
         vector.truncate(self.vector_bits());
         vector
     }
