@@ -1,8 +1,9 @@
 //! Conversions of numbers between element types.
 //!
-//! Every conversion rounds once. Where it takes two steps, the first is exact, or it *rounds to odd*: an inexact value becomes the one of
-//! its two neighbours whose last bit is 1, which is no tie and no number of the narrower format, so that the second step
-//! rounds as the exact value would be (Boldo and Melquiond, *Emulation of a FMA and correctly rounded sums*, 2008).
+//! Every conversion rounds once. Where it takes two steps, the first is exact, or it *rounds to odd*: an
+//! inexact value becomes the one of its two neighbours whose last bit is 1, which is no tie and no number of
+//! the narrower format, so that the second step rounds as the exact value would be (Boldo and Melquiond,
+//! *Emulation of a FMA and correctly rounded sums*, 2008).
 
 use super::StripFn;
 use super::composed::Then;
@@ -129,7 +130,8 @@ impl<R: Inexact> Map1 for DoubleToSingle<R> {
 /// From an integer to a float, rounded to odd.
 struct IntegerToOdd<I>(PhantomData<I>);
 
-/// Below the float's precision the conversion is exact; above it, the bits that would be dropped are gathered in the last that is kept.
+/// Below the float's precision the conversion is exact; above it, the bits that would be dropped are gathered
+/// in the last that is kept.
 macro_rules! integer_to_odd {
     ($($integer:ty => $float:ty, precision: $precision:literal, dropped: $dropped:literal;)*) => {
         $(impl Map1 for IntegerToOdd<$integer> {

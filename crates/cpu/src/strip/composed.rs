@@ -1,7 +1,8 @@
 //! Kernels made of others, a chunk at a time through scratch memory in the first-level cache.
 //!
-//! 16- and 8-bit floats have no arithmetic of their own: they are widened to fp32, computed, and rounded back. Likewise a rare conversion
-//! is two common ones. A composition costs a few instructions of code, where a loop of its own for each type would cost kilobytes.
+//! 16- and 8-bit floats have no arithmetic of their own: they are widened to fp32, computed, and rounded
+//! back. Likewise a rare conversion is two common ones. A composition costs a few instructions of code, where
+//! a loop of its own for each type would cost kilobytes.
 
 use super::StripFn;
 use super::cast::{Convert, DoubleToSingle, ToOdd};
@@ -35,7 +36,8 @@ impl<A: Elementwise, B: Elementwise<In = A::Out>> Kernel for Then<A, B> {
 }
 
 /// # Safety
-/// `out` and `input` are as for [`StripFn`], with elements of `sizes`; the result of the first step is the input of the second.
+/// `out` and `input` are as for [`StripFn`], with elements of `sizes`; the result of the first step is the
+/// input of the second.
 unsafe fn run_in_turn(steps: [StripFn; 2], sizes: [usize; 2], out: *mut u8, input: *const u8, count: usize) {
     let mut scratch: Scratch = [0; CHUNK];
     let between = scratch.as_mut_ptr().cast::<u8>();
@@ -68,8 +70,9 @@ unsafe fn run_widened(plan: &Plan, out: *mut u8, inputs: &[*const u8; 3], count:
     let mut scratch: [Scratch; 3] = [[0; CHUNK]; 3];
     let wide = scratch.each_mut().map(|operand| operand.as_mut_ptr().cast::<u8>());
     let wide_inputs = wide.map(<*mut u8>::cast_const);
-    // SAFETY: a chunk is within the strips, and each scratch array holds it; the result overwrites the first operand's, which is
-    // a strip of elements of its size or, if it is a single element, is not where the result goes.
+    // SAFETY: a chunk is within the strips, and each scratch array holds it; the result overwrites the first
+    // operand's, which is a strip of elements of its size or, if it is a single element, is not where the
+    // result goes.
     unsafe {
         for (operand, presence) in plan.operands.into_iter().enumerate() {
             if presence == Presence::Element {
@@ -134,8 +137,9 @@ impl<F: NarrowFloat, K: Elementwise<Out = u8>> Kernel for Widened<F, K> {
     }
 }
 
-/// `a * b + c` of narrow floats, rounded once: computed in fp64, where the product is exact and the sum is rounded to odd, so that the
-/// rounding to the narrow type is as of the exact sum (Boldo and Melquiond, 2008).
+/// `a * b + c` of narrow floats, rounded once: computed in fp64, where the product is exact and the sum is
+/// rounded to odd, so that the rounding to the narrow type is as of the exact sum (Boldo and Melquiond,
+/// 2008).
 pub(super) struct NarrowFusedMultiplyAdd<F>(PhantomData<F>);
 
 impl<F: NarrowFloat> Kernel for NarrowFusedMultiplyAdd<F> {

@@ -1,9 +1,10 @@
 //! Loops that apply a function to each element of one, two or three strips.
 //!
-//! A strip is walked in blocks of [`BLOCK`] elements. A block's results are computed into a local array, which is then stored.
-//! That keeps in-place calls sound, and spares the compiler the overlap check that would send them to scalar code: it
-//! vectorises the block, keeps the array in registers, and emits nothing but loads, arithmetic and stores. The last, partial
-//! block is computed in padded copies, so that there is no scalar remainder.
+//! A strip is walked in blocks of [`BLOCK`] elements. A block's results are computed into a local array,
+//! which is then stored. That keeps in-place calls sound, and spares the compiler the overlap check that
+//! would send them to scalar code: it vectorises the block, keeps the array in registers, and emits nothing
+//! but loads, arithmetic and stores. The last, partial block is computed in padded copies, so that there is
+//! no scalar remainder.
 
 use super::target::{Kernel, Target};
 use std::marker::PhantomData;
@@ -55,8 +56,8 @@ trait Operand: Copy {
     unsafe fn block(self, first: usize, length: usize, padding: *mut [Self::Element; BLOCK]) -> Self;
 
     /// # Safety
-    /// The operand is valid for reads of `lane + 1` elements; one that comes from [`Operand::block`] is, while its padding
-    /// lives, of [`BLOCK`].
+    /// The operand is valid for reads of `lane + 1` elements; one that comes from [`Operand::block`] is,
+    /// while its padding lives, of [`BLOCK`].
     unsafe fn lane(self, lane: usize) -> Self::Element;
 }
 
@@ -132,8 +133,9 @@ unsafe fn map<A: Operand, B: Operand, C: Operand, R: Copy + Default>(
     let mut first = 0;
     while first < count {
         let length = BLOCK.min(count - first);
-        // SAFETY: the caller promises `count` elements in each strip; a block's lanes are within them or within its padding,
-        // which a partial block finds initialised. All lanes are read before any is written.
+        // SAFETY: the caller promises `count` elements in each strip; a block's lanes are within them or
+        // within its padding, which a partial block finds initialised. All lanes are read before any is
+        // written.
         unsafe {
             let a = a.block(first, length, padding_a.as_mut_ptr());
             let b = b.block(first, length, padding_b.as_mut_ptr());
@@ -223,7 +225,8 @@ impl<M: Exceptions> Kernel for DenseWithExceptions<M> {
             let length = BLOCK.min(count - first);
             let mut elements = [M::In::default(); BLOCK];
             let mut results = [M::Out::default(); BLOCK];
-            // SAFETY: the caller promises `count` elements in both strips; copied as bytes, because they need not be aligned.
+            // SAFETY: the caller promises `count` elements in both strips; copied as bytes, because they need
+            // not be aligned.
             unsafe {
                 let bytes = length * size_of::<M::In>();
                 let from = input.add(first).cast::<u8>();

@@ -1,4 +1,5 @@
-//! The 16- and 8-bit floats: their values as fp32, and their patterns for fp32 values. Every one of their numbers is an fp32 number.
+//! The 16- and 8-bit floats: their values as fp32, and their patterns for fp32 values. Every one of their
+//! numbers is an fp32 number.
 
 use super::elementwise::{Dense, Elementwise, Map1, Presence};
 use super::target::{Kernel, Target};
@@ -13,8 +14,8 @@ pub(super) trait NarrowFloat: 'static {
     /// The value of a pattern.
     fn widen(bits: Self::Bits) -> f32;
 
-    /// The pattern of a value, which is first rounded. 8-bit types saturate: their largest number also stands for what is
-    /// beyond it and for infinity.
+    /// The pattern of a value, which is first rounded. 8-bit types saturate: their largest number also stands
+    /// for what is beyond it and for infinity.
     fn narrow<R: RoundingMode>(value: f32) -> Self::Bits;
 
     /// # Safety
@@ -129,7 +130,8 @@ impl Format {
     fn narrow<R: RoundingMode>(self, value: f32) -> u32 {
         let shift = 23 - self.mantissa;
         let magnitude = value.to_bits() & !SIGN;
-        // Subnormal results count units of the least one: a sum with 2^23 rounds to a whole number, which stands in its low bits.
+        // Subnormal results count units of the least one: a sum with 2^23 rounds to a whole number, which
+        // stands in its low bits.
         let units = f32::from_bits(magnitude) * Self::power_of_two(self.bias - 1 + self.mantissa);
         let (normal, subnormal) = match R::ROUNDING {
             Rounding::NearestEven => {
@@ -377,7 +379,8 @@ impl<F: NarrowFloat, R: RoundingMode> Kernel for NarrowStrip<F, R> {
     }
 }
 
-/// Returns the value of an expression with `$float` bound to the type of a narrow float, or of another expression for other types.
+/// Returns the value of an expression with `$float` bound to the type of a narrow float, or of another
+/// expression for other types.
 macro_rules! by_narrow_float {
     ($scalar:expr, $float:ident => $body:expr, else => $otherwise:expr) => {
         match $scalar {

@@ -1,15 +1,16 @@
 //! Loops over strips: runs of contiguous elements in memory.
 //!
-//! A strip operation is a function pointer, looked up once by operation and element type, and called once for some thousand
-//! elements; the loop inside is vectorised for one [`Isa`].
+//! A strip operation is a function pointer, looked up once by operation and element type, and called once for
+//! some thousand elements; the loop inside is vectorised for one [`Isa`].
 //!
 //! ```text
 //! let add = strip::binary(isa, BinaryOp::Add, Scalar::Float32, Operands::DenseSplat)?;
 //! unsafe { add(out, &[x, one_element, null()], 1024) };
 //! ```
 //!
-//! Elements lie in memory as in arrays: [`Scalar::Int1`] is a byte 0 or 1, 16- and 8-bit floats are their patterns, pointers
-//! are `u64`. Nothing need be aligned. All lookups return `None` for what the type does not have.
+//! Elements lie in memory as in arrays: [`Scalar::Int1`] is a byte 0 or 1, 16- and 8-bit floats are their
+//! patterns, pointers are `u64`. Nothing need be aligned. All lookups return `None` for what the type does
+//! not have.
 //!
 //! | module | holds |
 //! |---|---|
@@ -43,9 +44,10 @@ use tegula_ir::{BinaryOp, Predicate, Rounding, Scalar, UnaryOp};
 /// A strip operation: computes `count` elements of `out` from `inputs` (unused ones may be anything).
 ///
 /// # Safety
-/// The processor has the instruction set of the lookup. `out` is valid for writes, and each used input for reads, of `count`
-/// elements (one, if the operand is a splat), which are valid for their type. Each dense input either does not overlap `out`, or has elements
-/// of its size and starts where it starts; a splat does not overlap it.
+/// The processor has the instruction set of the lookup. `out` is valid for writes, and each used input for
+/// reads, of `count` elements (one, if the operand is a splat), which are valid for their type. Each dense
+/// input either does not overlap `out`, or has elements of its size and starts where it starts; a splat does
+/// not overlap it.
 pub type StripFn = unsafe fn(out: *mut u8, inputs: &[*const u8; 3], count: usize);
 
 /// Folds `count` elements, at least one and however many, into one: the bits of the result in its type, of integers
@@ -87,8 +89,8 @@ pub fn compare(isa: Isa, predicate: Predicate, scalar: Scalar, operands: Operand
     Some(with_target!(isa, T => operations::compare::<T>(predicate, scalar, operands)))
 }
 
-/// `out[i] = inputs[0][i] ? inputs[1][i] : inputs[2][i]` for elements of 1, 2, 4 or 8 bytes. The condition is a strip of
-/// [`Scalar::Int1`]; `operands` describes the other two.
+/// `out[i] = inputs[0][i] ? inputs[1][i] : inputs[2][i]` for elements of 1, 2, 4 or 8 bytes. The condition is
+/// a strip of [`Scalar::Int1`]; `operands` describes the other two.
 pub fn select(isa: Isa, bytes: u32, operands: Operands) -> Option<StripFn> {
     with_target!(isa, T => movement::select::<T>(bytes, operands))
 }
@@ -120,21 +122,23 @@ pub fn reduce(isa: Isa, op: BinaryOp, scalar: Scalar) -> Option<ReduceFn> {
     with_target!(isa, T => reduce::reduce::<T>(op, scalar))
 }
 
-/// The least (`Min`) or greatest (`Max`) element and the first index where it stands. NaN is passed over; where all are NaN, the
-/// first is found.
+/// The least (`Min`) or greatest (`Max`) element and the first index where it stands. NaN is passed over;
+/// where all are NaN, the first is found.
 pub fn arg_reduce(isa: Isa, op: BinaryOp, scalar: Scalar) -> Option<ArgReduceFn> {
     with_target!(isa, T => reduce::arg_reduce::<T>(op, scalar))
 }
 
-/// `out[i]` is the fold of `inputs[0][0..=i]`, for the operations of [`reduce`]. 16- and 8-bit floats are folded in fp32.
+/// `out[i]` is the fold of `inputs[0][0..=i]`, for the operations of [`reduce`]. 16- and 8-bit floats are
+/// folded in fp32.
 ///
 /// `count` may be any; so a row is one call.
 pub fn scan(isa: Isa, op: BinaryOp, scalar: Scalar) -> Option<StripFn> {
     with_target!(isa, T => scan::scan::<T>(op, scalar))
 }
 
-/// Converts numbers as [`tegula_ir::Op::Cast`] does. Floats outside the range of an integer type become its least or greatest
-/// number, and NaN becomes 0. The rounding is that of floats to narrower floats; from integers to floats it is to nearest.
+/// Converts numbers as [`tegula_ir::Op::Cast`] does. Floats outside the range of an integer type become its
+/// least or greatest number, and NaN becomes 0. The rounding is that of floats to narrower floats; from
+/// integers to floats it is to nearest.
 pub fn cast(isa: Isa, from: Scalar, to: Scalar, rounding: Rounding) -> Option<StripFn> {
     Some(with_target!(isa, T => cast::cast::<T>(from, to, rounding)))
 }

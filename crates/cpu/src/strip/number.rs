@@ -144,8 +144,8 @@ macro_rules! integer {
     };
 }
 
-// Quotients of integers of at most 32 bits come from a float division, which is vectorised: a quotient that is no integer is
-// farther from the next one, relatively, than the float's rounding, so truncation is exact.
+// Quotients of integers of at most 32 bits come from a float division, which is vectorised: a quotient that
+// is no integer is farther from the next one, relatively, than the float's rounding, so truncation is exact.
 integer!(
     i8, wide: i16, unsigned: u8, abs: i8::wrapping_abs, shifted_out: |x: i8| x >> 7,
     quotient: |a: i8, b: i8| truncated(a as f32 / b as f32) as i8

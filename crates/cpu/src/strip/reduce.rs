@@ -1,7 +1,7 @@
 //! Folds of contiguous strips.
 //!
-//! A fold keeps [`LANES`] partial results, element `i` going to number `i % LANES`, and then combines them in halves. The
-//! order depends on the count alone, not on the instruction set.
+//! A fold keeps [`LANES`] partial results, element `i` going to number `i % LANES`, and then combines them in
+//! halves. The order depends on the count alone, not on the instruction set.
 
 use super::elementwise::Map2;
 use super::float_format::{NarrowFloat, NearestEven, WidenStrip, by_narrow_float};
@@ -161,7 +161,8 @@ pub(super) fn reduce<T: Target>(op: BinaryOp, scalar: Scalar) -> Option<ReduceFn
     }
 }
 
-/// Finds the extreme by a fold, and then where it first stands: two vectorised passes over a strip that is in the cache.
+/// Finds the extreme by a fold, and then where it first stands: two vectorised passes over a strip that is in
+/// the cache.
 struct FindExtreme<M>(PhantomData<M>);
 
 impl<N: Number, M: Map2<In = N, Out = N>> ArgReduceKernel for FindExtreme<M> {

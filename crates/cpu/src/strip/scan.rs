@@ -1,7 +1,7 @@
 //! Inclusive prefixes of contiguous strips.
 //!
-//! A block of [`BLOCK`] elements is scanned by itself in log2([`BLOCK`]) vector steps (Hillis and Steele), and what came before it is then
-//! combined into each: the chain from block to block is one operation long.
+//! A block of [`BLOCK`] elements is scanned by itself in log2([`BLOCK`]) vector steps (Hillis and Steele),
+//! and what came before it is then combined into each: the chain from block to block is one operation long.
 
 use super::StripFn;
 use super::elementwise::Map2;

@@ -1,7 +1,8 @@
 //! Turns one generic loop into one function per instruction set.
 //!
-//! A loop is written once, as the `#[inline(always)]` body of a [`Kernel`] (or [`ReduceKernel`]). Each [`Target`] wraps it in
-//! a function that enables the target's features, so that the compiler vectorises the same source for each:
+//! A loop is written once, as the `#[inline(always)]` body of a [`Kernel`] (or [`ReduceKernel`]). Each
+//! [`Target`] wraps it in a function that enables the target's features, so that the compiler vectorises the
+//! same source for each:
 //!
 //! ```text
 //! Avx512::strip::<K>()   =>   #[target_feature(enable = "avx512f,..")] unsafe fn(..) { K::run::<Avx512>(..) }
@@ -53,7 +54,8 @@ pub(super) trait Target: 'static {
     /// The processor has the target's features.
     unsafe fn widen_halves(halves: [u16; GROUP]) -> [f32; GROUP];
 
-    /// From fp32 to fp16 with the rounding that the conversion instruction calls `ROUNDING`: 0 to nearest, 3 towards zero.
+    /// From fp32 to fp16 with the rounding that the conversion instruction calls `ROUNDING`: 0 to nearest, 3
+    /// towards zero.
     ///
     /// # Safety
     /// The processor has the target's features.

@@ -38,8 +38,8 @@ pub(super) fn erf<T: Target>(x: f32) -> f32 {
 
 /// `1 - erf(x)`, relatively precise in the tail too: at most 0.51 ulp, computed in fp64.
 ///
-/// `erfc(x) = exp(-x^2) g / (1 + 2x)` for positive `x`, with a minimax polynomial for `g` in `(x - 3) / (x + 3)`, the transformation
-/// of Schonfelder (1978).
+/// `erfc(x) = exp(-x^2) g / (1 + 2x)` for positive `x`, with a minimax polynomial for `g` in `(x - 3) / (x +
+/// 3)`, the transformation of Schonfelder (1978).
 #[inline(always)]
 pub(super) fn erfc<T: Target>(x: f32) -> f32 {
     // From 10.1 on, erfc is 0.
@@ -68,8 +68,9 @@ pub(super) fn erfc<T: Target>(x: f32) -> f32 {
     (if x < 0.0 { 2.0 - tail } else { tail }) as f32
 }
 
-/// Wichura's algorithm AS 241 (1988): the quantile of the normal distribution as a quotient of polynomials, in `0.180625 - (p - 1/2)^2`
-/// for `p` near 1/2, and in `sqrt(-ln(p))` less a constant elsewhere. Relative error `1e-16`.
+/// Wichura's algorithm AS 241 (1988): the quantile of the normal distribution as a quotient of polynomials,
+/// in `0.180625 - (p - 1/2)^2` for `p` near 1/2, and in `sqrt(-ln(p))` less a constant elsewhere. Relative
+/// error `1e-16`.
 const CENTRE: [[f64; 8]; 2] = [
     [
         3.387_132_872_796_366_5,

@@ -1,8 +1,8 @@
 //! `exp`, `exp2` and `expm1` of fp32.
 //!
-//! The argument is reduced by Cody and Waite's method: `x = n ln 2 + r` with `|r| <= ln 2 / 2`, where `n ln 2` is subtracted in two parts
-//! of which the first is exact. `exp(r)` is a minimax polynomial. The product with `2^n` is taken in two steps, so that subnormal
-//! results are rounded once.
+//! The argument is reduced by Cody and Waite's method: `x = n ln 2 + r` with `|r| <= ln 2 / 2`, where `n ln
+//! 2` is subtracted in two parts of which the first is exact. `exp(r)` is a minimax polynomial. The product
+//! with `2^n` is taken in two steps, so that subnormal results are rounded once.
 
 use super::{polynomial, wide};
 use crate::strip::target::Target;

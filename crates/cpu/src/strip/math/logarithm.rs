@@ -6,8 +6,8 @@ use std::f64::consts::LN_2;
 
 /// `ln(x)`: at most 1.1 ulp.
 ///
-/// `x = 2^e (1 + f)` with `1 + f` from `sqrt(1/2)` to `sqrt(2)`, and `ln(1 + f) = f - f^2/2 + f^3 P(f)` with a minimax polynomial; `e ln 2`
-/// is added in two parts of which the first is exact.
+/// `x = 2^e (1 + f)` with `1 + f` from `sqrt(1/2)` to `sqrt(2)`, and `ln(1 + f) = f - f^2/2 + f^3 P(f)` with
+/// a minimax polynomial; `e ln 2` is added in two parts of which the first is exact.
 #[inline(always)]
 pub(super) fn log<T: Target>(x: f32) -> f32 {
     const SQRT_HALF: u32 = std::f32::consts::FRAC_1_SQRT_2.to_bits();

@@ -1,8 +1,9 @@
 //! Functions of real numbers, by element type.
 //!
-//! Those of fp32 are branch-free, so that they are vectorised, and each states its bound of error. An *ulp* is the distance between the two floats
-//! next to the exact result; 0.5 is the least that rounding allows. The bounds hold for every fp32 there is: subnormals,
-//! infinities and zeros of either sign included. Those of fp64 are `libm`'s, at most 1 ulp for most.
+//! Those of fp32 are branch-free, so that they are vectorised, and each states its bound of error. An *ulp*
+//! is the distance between the two floats next to the exact result; 0.5 is the least that rounding allows.
+//! The bounds hold for every fp32 there is: subnormals, infinities and zeros of either sign included. Those
+//! of fp64 are `libm`'s, at most 1 ulp for most.
 
 mod error_function;
 mod exponential;

@@ -1,7 +1,7 @@
 //! Sine, cosine, tangent and their inverses, of fp32.
 //!
-//! Angles up to [`wide::LARGEST_ANGLE`] are reduced in fp64 (Cody and Waite's method). Larger ones take the reduction of Payne and Hanek in
-//! `libm`, one element at a time, and only in the blocks that have one.
+//! Angles up to [`wide::LARGEST_ANGLE`] are reduced in fp64 (Cody and Waite's method). Larger ones take the
+//! reduction of Payne and Hanek in `libm`, one element at a time, and only in the blocks that have one.
 
 use super::{polynomial, wide};
 use crate::strip::target::Target;

@@ -1,7 +1,8 @@
 //! Functions in fp64 to about 36 bits: what fp32 functions are computed with where fp32 itself would lose too much.
 //!
-//! Converted to fp32 such a result is off by at most 0.51 ulp. The polynomials are minimax fits (least squares at Chebyshev nodes, reweighted
-//! after Lawson); their relative errors are stated. Constants are exact or rounded values of what their names say.
+//! Converted to fp32 such a result is off by at most 0.51 ulp. The polynomials are minimax fits (least
+//! squares at Chebyshev nodes, reweighted after Lawson); their relative errors are stated. Constants are
+//! exact or rounded values of what their names say.
 
 use crate::strip::target::Target;
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, LN_2, LOG2_E};
@@ -94,7 +95,8 @@ fn split_exponent(x: f64) -> (f64, f64) {
     (e, m)
 }
 
-/// `ln(m)` for `m` from `sqrt(1/2)` to `sqrt(2)`: the series of the inverse hyperbolic tangent of `(m - 1) / (m + 1)`. Relative error `1e-13`.
+/// `ln(m)` for `m` from `sqrt(1/2)` to `sqrt(2)`: the series of the inverse hyperbolic tangent of `(m - 1) /
+/// (m + 1)`. Relative error `1e-13`.
 #[inline(always)]
 fn ln_near_one<T: Target>(m: f64) -> f64 {
     let s = (m - 1.0) / (m + 1.0);
@@ -165,7 +167,8 @@ pub(super) fn atan<T: Target>(x: f64) -> f64 {
 /// The largest angle that [`reduce_angle`] takes.
 pub(super) const LARGEST_ANGLE: f32 = 1_048_576.0;
 
-/// An angle up to [`LARGEST_ANGLE`] as `n pi/2 + r` with `|r| <= pi/4`: `(r, n mod 4)`. The error of `r` is below `2^-66`, and `2^-53 |r|`.
+/// An angle up to [`LARGEST_ANGLE`] as `n pi/2 + r` with `|r| <= pi/4`: `(r, n mod 4)`. The error of `r` is
+/// below `2^-66`, and `2^-53 |r|`.
 #[inline(always)]
 pub(super) fn reduce_angle<T: Target>(x: f64) -> (f64, u64) {
     let shifted = T::mul_add_f64(x, std::f64::consts::FRAC_2_PI, ROUND_TO_INTEGER);
