@@ -1,0 +1,39 @@
+//! The GPU back end: a function of the intermediate representation to PTX.
+//!
+//! One program of the grid is one thread block of `num_warps` warps. A scalar lives in one register, and every thread computes
+//! it; a block is spread over the threads by a linear layout, so that each thread holds a vector of registers.
+//!
+//! ```
+//! use tegula_gpu::{Options, Target, compile};
+//!
+//! let function = tegula_ir::Function::parse(
+//!     "kernel @copy(%x: *fp32 {divisible 16}, %y: *fp32 {divisible 16}) {
+//!        %0 = arange 0..256 : <256xi32>
+//!        %1 = splat %x : <256x*fp32>
+//!        %2 = add_pointer %1, %0 : <256x*fp32>
+//!        %3 = load %2 : <256xfp32>
+//!        %4 = splat %y : <256x*fp32>
+//!        %5 = add_pointer %4, %0 : <256x*fp32>
+//!        store %5, %3
+//!      }",
+//! )
+//! .unwrap();
+//! let kernel = compile(&function, Target::portable(80), &Options::default());
+//! ```
+
+mod kernel;
+
+pub use kernel::{Kernel, Options, ParameterKind};
+pub use tegula_ptx::Target;
+
+use tegula_ir::{Diagnostic, Function, Span};
+
+/// Compiles an optimised function for a target, `sm_80` or later.
+///
+/// # Errors
+/// The function does what the target, or this compiler, cannot: the diagnostic names the operation and its place.
+pub fn compile(function: &Function, target: Target, options: &Options) -> Result<Kernel, Box<Diagnostic>> {
+    options.check(target)?;
+    let message = format!("`{}` cannot be compiled for {target} yet", function.name);
+    Err(Box::new(Diagnostic::error(Span::default(), message)))
+}
