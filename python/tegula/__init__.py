@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from . import _native, errors, knobs, language
 from .compiler import CompilationError
-from .errors import AutotunerError, KernelAssertionError, OutOfResources, TegulaError
+from .errors import AutotunerError, InternalCompilerError, KernelAssertionError, OutOfResources, TegulaError
 from .runtime.autotuner import Autotuner, Config, Heuristics, autotune, heuristics
 from .runtime.jit import (
     ConstexprFunction,
@@ -55,6 +55,7 @@ __all__ = [
     "ConstexprFunction",
     "Heuristics",
     "JITFunction",
+    "InternalCompilerError",
     "KernelAssertionError",
     "KernelInterface",
     "MockTensor",

@@ -30,6 +30,10 @@ class KernelAssertionError(TegulaError, RuntimeError):
     """A kernel stopped while it ran: a failed `tl.device_assert`, or an access out of bounds (`TEGULA_DEBUG=1`)."""
 
 
+class InternalCompilerError(TegulaError, RuntimeError):
+    """The compiler itself is at fault, not the kernel: please report it, with the kernel that the message names."""
+
+
 class OutOfResources(TegulaError, RuntimeError):
     """A kernel asks for more of something (`name`) than the hardware has."""
 

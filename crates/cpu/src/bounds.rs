@@ -2,7 +2,7 @@
 
 use crate::block::Block;
 use crate::execute::{Executor, Outcome};
-use crate::launch::ArrayRange;
+use crate::launch::{ArrayRange, StopReason};
 use crate::program::{Operand, ValueType};
 use crate::strided::Tile;
 
@@ -94,9 +94,8 @@ impl Executor<'_> {
             if !bounds.contains(address, address.wrapping_add(width), written) {
                 let lane = describe_lane(lane, &pointer_ty.extents);
                 let place = bounds.describe(address);
-                return Err(
-                    self.error(format!("out-of-bounds {kind}{lane}: address {address:#x} is {place}"))
-                );
+                let message = format!("out-of-bounds {kind}{lane}: address {address:#x} is {place}");
+                return Err(self.error(StopReason::OutOfBounds, message));
             }
         }
         Ok(())

@@ -5,7 +5,7 @@ use crate::block::Block;
 use crate::bounds::Bounds;
 use crate::fill;
 use crate::hazard::Accesses;
-use crate::launch::LaunchError;
+use crate::launch::{LaunchError, StopReason};
 use crate::program::{Action, Instruction, Operand, Place, Program, ValueType};
 use crate::queue::{LONGEST, Queue, Source, Work};
 use crate::scalar;
@@ -143,8 +143,8 @@ impl<'p> Executor<'p> {
     }
 
     /// The error with a message about the current instruction.
-    pub fn error(&self, message: String) -> Box<LaunchError> {
-        Box::new(LaunchError { message, span: self.span, program: self.id })
+    pub fn error(&self, reason: StopReason, message: String) -> Box<LaunchError> {
+        Box::new(LaunchError { reason, message, span: self.span, program: self.id })
     }
 
     /// Elements of a value.

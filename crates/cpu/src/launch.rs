@@ -40,14 +40,35 @@ pub struct ArrayRange {
     pub writable: bool,
 }
 
+/// What stops a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopReason {
+    /// An access outside of the arrays, or a write to one that is not writable.
+    OutOfBounds,
+    /// A failed `device_assert`.
+    Assertion,
+    /// An index outside of a block, a grid that is too large, arguments that do not fit.
+    Invalid,
+    /// A fault of the back end itself.
+    Internal,
+}
+
 /// Why a launch stopped.
 #[derive(Clone, Debug)]
 pub struct LaunchError {
+    pub reason: StopReason,
     /// The fact: an access out of bounds, a failed `device_assert`.
     pub message: String,
     pub span: Span,
     /// The program of the grid in which it happened.
     pub program: [u32; 3],
+}
+
+impl LaunchError {
+    /// An error that belongs to no instruction.
+    fn outside(reason: StopReason, message: String) -> LaunchError {
+        LaunchError { reason, message, span: Span::default(), program: [0; 3] }
+    }
 }
 
 impl std::fmt::Display for LaunchError {
@@ -91,12 +112,12 @@ impl Program {
     ) -> Result<(), LaunchError> {
         if arguments.len() != self.parameters.len() {
             let message = format!("{} arguments for {} parameters", arguments.len(), self.parameters.len());
-            return Err(LaunchError { message, span: Span::default(), program: [0; 3] });
+            return Err(LaunchError::outside(StopReason::Invalid, message));
         }
         let Some(total) = grid.iter().try_fold(1usize, |total, &extent| total.checked_mul(extent as usize))
         else {
             let message = format!("a grid of {grid:?} programs is too large");
-            return Err(LaunchError { message, span: Span::default(), program: [0; 3] });
+            return Err(LaunchError::outside(StopReason::Invalid, message));
         };
         if total == 0 {
             return Ok(());
@@ -245,12 +266,13 @@ impl Launch<'_> {
 /// Runs a part of a launch; a panic, which would be an error of the executor itself, becomes an error of the launch.
 fn guarded<T>(run: impl FnOnce() -> Result<T, LaunchError>) -> Result<T, LaunchError> {
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|payload| {
-        let message = format!("internal error of the CPU back end: {}", panic_text(&*payload));
-        Err(LaunchError { message, span: Span::default(), program: [0; 3] })
+        let message = format!("in the CPU back end: {}", panic_text(&*payload));
+        Err(LaunchError::outside(StopReason::Internal, message))
     })
 }
 
-fn panic_text(payload: &(dyn Any + Send)) -> &str {
+/// What a panic said.
+pub fn panic_text(payload: &(dyn Any + Send)) -> &str {
     payload
         .downcast_ref::<&str>()
         .copied()

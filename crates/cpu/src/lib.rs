@@ -38,5 +38,5 @@ mod shape;
 mod strided;
 pub mod strip;
 
-pub use launch::{ArrayRange, LaunchError, LaunchOptions};
+pub use launch::{ArrayRange, LaunchError, LaunchOptions, StopReason, panic_text};
 pub use program::Program;

@@ -4,6 +4,7 @@ use crate::block::Block;
 use crate::bounds::describe_lane;
 use crate::execute::{Executor, Outcome};
 use crate::isa;
+use crate::launch::StopReason;
 use crate::program::{Assert, Print};
 use crate::scalar;
 use std::fmt::Write as _;
@@ -76,7 +77,8 @@ impl Executor<'_> {
             };
             if inside && !holds {
                 let lane = describe_lane(lane, &ty.extents);
-                return Err(self.error(format!("device assertion failed{lane}: {}", assert.message)));
+                let message = format!("device assertion failed{lane}: {}", assert.message);
+                return Err(self.error(StopReason::Assertion, message));
             }
         }
         Ok(())

@@ -3,6 +3,7 @@
 use crate::block::{Block, Bounds};
 use crate::buffer::Buffer;
 use crate::execute::{Executor, Outcome};
+use crate::launch::StopReason;
 use crate::fill::{self, Elements};
 use crate::program::{Operand, Place, Reshape, ShapeChange};
 use crate::scalar;
@@ -37,9 +38,10 @@ impl Executor<'_> {
             let index = self.registers[register as usize] as i64;
             let extent = extents[axis];
             if index < 0 || index >= i64::from(extent) {
-                return Err(self.error(format!(
+                let message = format!(
                     "index {index} is out of range for dimension {axis} of a block, which has {extent} elements"
-                )));
+                );
+                return Err(self.error(StopReason::Invalid, message));
             }
             let part = self.select_index(block, from, axis, index);
             self.write(operation.out, part);
@@ -156,9 +158,10 @@ impl Executor<'_> {
             unsafe {
                 let index = scalar::read(from(indices.base, lane, index_ty.width), index_ty.scalar) as i64;
                 if index < 0 || index >= i64::from(extent) {
-                    return Err(self.error(format!(
+                    let message = format!(
                         "gather index {index} is out of range for dimension {axis} of the source, which has {extent} elements"
-                    )));
+                    );
+                    return Err(self.error(StopReason::Invalid, message));
                 }
                 let element = (outer * extent as usize + index as usize) * inner + column;
                 let bits = scalar::read(from(source.base, element, ty.width), ty.scalar);

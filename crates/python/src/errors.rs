@@ -14,10 +14,19 @@ pub fn to_python(py: Python<'_>, error: &Error) -> PyErr {
         Error::Unsupported { diagnostic, sources } => {
             compilation(py, message, std::slice::from_ref(diagnostic), sources)
         }
+        Error::Internal { .. } => exception(py, "InternalCompilerError", (message,)),
         Error::Launch { .. } => exception(py, "KernelAssertionError", (message,)),
         Error::Option(_) => PyValueError::new_err(message),
         Error::IntegerRange(_) => PyOverflowError::new_err(message),
         Error::ArgumentCount { .. } => PyTypeError::new_err(message),
+    }
+}
+
+/// Runs what a call from Python comes to; a panic becomes an `InternalCompilerError` about the kernel.
+pub fn guarded<T>(py: Python<'_>, kernel: &str, step: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+    match tegula_runtime::guarded::<_, Error>(kernel, || Ok(step())) {
+        Ok(result) => result,
+        Err(error) => Err(to_python(py, &error)),
     }
 }
 

@@ -51,6 +51,15 @@ pub fn launch(
     keywords: Option<&Bound<'_, PyDict>>,
     grid: &Grid,
 ) -> PyResult<Py<CompiledKernel>> {
+    errors::guarded(kernel.py(), &kernel.get().name, || run(kernel, positional, keywords, grid))
+}
+
+fn run(
+    kernel: &Bound<'_, JITFunction>,
+    positional: &Bound<'_, PyTuple>,
+    keywords: Option<&Bound<'_, PyDict>>,
+    grid: &Grid,
+) -> PyResult<Py<CompiledKernel>> {
     let py = kernel.py();
     let function = kernel.get();
     function.call_hooks(positional, keywords)?;
@@ -104,9 +113,11 @@ pub fn compile(
     keywords: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Py<CompiledKernel>> {
     let function = kernel.get();
-    let (bound, _options) = bind(&function.name, &function.parameters, positional, keywords)?;
-    let mut arguments = specialize(kernel, &bound, Purpose::Compilation)?;
-    find_or_compile(kernel, &mut arguments, &bound)
+    errors::guarded(kernel.py(), &function.name, || {
+        let (bound, _options) = bind(&function.name, &function.parameters, positional, keywords)?;
+        let mut arguments = specialize(kernel, &bound, Purpose::Compilation)?;
+        find_or_compile(kernel, &mut arguments, &bound)
+    })
 }
 
 fn specialize(

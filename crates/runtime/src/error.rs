@@ -19,6 +19,11 @@ pub enum Error {
     /// The kernel stopped: a failed `device_assert`, an access out of bounds.
     #[error("{}", launch(.error).render(.sources, false))]
     Launch { error: LaunchError, sources: Box<SourceMap> },
+    /// A fault of the compiler itself, in the kernel named.
+    #[error(
+        "internal compiler error in `{kernel}`: {message}\nThis is a bug of tegula, not of the kernel: please report it, with the kernel if you can."
+    )]
+    Internal { kernel: String, message: String },
     /// A launch option with an impossible value.
     #[error("{0}")]
     Option(String),
@@ -37,7 +42,10 @@ impl Error {
             Error::Compile(error) => render(&error.diagnostics, &error.sources, colour),
             Error::Unsupported { diagnostic, sources } => diagnostic.render(sources, colour),
             Error::Launch { error, sources } => launch(error).render(sources, colour),
-            Error::Option(_) | Error::IntegerRange(_) | Error::ArgumentCount { .. } => self.to_string(),
+            Error::Internal { .. }
+            | Error::Option(_)
+            | Error::IntegerRange(_)
+            | Error::ArgumentCount { .. } => self.to_string(),
         }
     }
 }

@@ -1,10 +1,11 @@
 //! A compiled kernel.
 
 use crate::error::Error;
+use crate::internal::guarded;
 use crate::stores::stored_through;
 use crate::target::Target;
 use std::sync::Arc;
-use tegula_cpu::{LaunchOptions, Program};
+use tegula_cpu::{LaunchError, LaunchOptions, Program, StopReason};
 use tegula_frontend::{Host, Request};
 use tegula_ir::Function;
 
@@ -29,17 +30,20 @@ impl Executable {
     /// Passes and back end: makes a function from the front end ready to run. Needs no host.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] if the target cannot do what the function does.
+    /// [`Error::Unsupported`] if the target cannot do what the function does, [`Error::Internal`] if the compiler is at fault.
     pub fn new(mut function: Function, target: Target) -> Result<Executable, Error> {
-        tegula_passes::optimise(&mut function);
-        let stored_through = stored_through(&function).into();
-        let function = Arc::new(function);
-        match Program::new(Arc::clone(&function)) {
-            Ok(program) => Ok(Executable { target, program, stored_through }),
-            Err(diagnostic) => {
-                Err(Error::Unsupported { diagnostic, sources: Box::new(function.sources.clone()) })
+        let name = function.name.clone();
+        guarded(&name, || {
+            tegula_passes::optimise(&mut function);
+            let stored_through = stored_through(&function).into();
+            let function = Arc::new(function);
+            match Program::new(Arc::clone(&function)) {
+                Ok(program) => Ok(Executable { target, program, stored_through }),
+                Err(diagnostic) => {
+                    Err(Error::Unsupported { diagnostic, sources: Box::new(function.sources.clone()) })
+                }
             }
-        }
+        })
     }
 
     /// What it was compiled for.
@@ -80,15 +84,28 @@ impl Executable {
             return Ok(());
         }
         // SAFETY: the caller vouches for the addresses.
-        unsafe { self.program.launch(grid, arguments, options) }
-            .map_err(|error| Error::Launch { error, sources: Box::new(self.function().sources.clone()) })
+        let launched = || unsafe { self.program.launch(grid, arguments, options) };
+        guarded(&self.function().name, || launched().map_err(|error| self.launch_error(error)))
+    }
+
+    fn launch_error(&self, error: LaunchError) -> Error {
+        let function = self.function();
+        match error.reason {
+            StopReason::Internal => {
+                Error::Internal { kernel: function.name.clone(), message: error.message }
+            }
+            StopReason::OutOfBounds | StopReason::Assertion | StopReason::Invalid => {
+                Error::Launch { error, sources: Box::new(function.sources.clone()) }
+            }
+        }
     }
 }
 
 /// The front end: a kernel's source to the intermediate representation.
 ///
 /// # Errors
-/// [`Error::Compile`] with everything that is wrong with the kernel.
+/// [`Error::Compile`] with everything that is wrong with the kernel, [`Error::Internal`] if the front end is at fault.
 pub fn lower(host: &dyn Host, request: &Request) -> Result<Function, Error> {
-    tegula_frontend::compile(host, request).map_err(Error::Compile)
+    let name = || host.function(request.kernel).map_or_else(|_| "kernel".to_owned(), |source| source.name.clone());
+    guarded(&name(), || tegula_frontend::compile(host, request).map_err(Error::Compile))
 }

@@ -13,6 +13,7 @@
 pub mod cache;
 mod error;
 pub mod executable;
+mod internal;
 pub mod options;
 pub mod specialization;
 mod stores;
@@ -21,6 +22,7 @@ mod target;
 pub use cache::Cache;
 pub use error::Error;
 pub use executable::Executable;
+pub use internal::guarded;
 pub use options::Options;
 pub use specialization::{Constant, Descriptor, Policy, Specialization};
 pub use target::Target;

@@ -1,5 +1,5 @@
 """The exceptions of launches, where Triton has them."""
 
-from ..errors import AutotunerError, KernelAssertionError, OutOfResources
+from ..errors import AutotunerError, InternalCompilerError, KernelAssertionError, OutOfResources
 
-__all__ = ["AutotunerError", "KernelAssertionError", "OutOfResources"]
+__all__ = ["AutotunerError", "InternalCompilerError", "KernelAssertionError", "OutOfResources"]
