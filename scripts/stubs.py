@@ -47,6 +47,8 @@ RESULTS = {
     "range": "builtins.range",
     "static_range": "builtins.range",
     "condition": "Any",
+    "atomic_store": "None",
+    "inline_asm_elementwise": "Any",
     "advance": "Any",
 }
 
@@ -109,12 +111,22 @@ def tensor() -> str:
 def language() -> str:
     """The stub of `tegula.language` itself."""
     modules = sorted(path for path in _native.language_modules() if path and "." not in path)
+    classes = [
+        "block_type",
+        "const",
+        "constexpr_type",
+        "dtype",
+        "pi32_t",
+        "pointer_type",
+        "tensor_descriptor",
+    ]
     parts = [
         HEADER,
         "import builtins\nfrom typing import Any\n\n",
         "".join(f"from . import {name} as {name}\n" for name in modules),
         "from .constant import constexpr as constexpr\n",
-        "".join(f"from .types import {name} as {name}\n" for name in ("block_type", "const", "dtype", "pointer_type")),
+        "from .containers import slice as slice\nfrom .containers import tuple as tuple\n",
+        "".join(f"from .types import {name} as {name}\n" for name in classes),
         "\n",
         "".join(f"{name}: dtype\n" for name, _, _, _ in _native.language_types()),
         "void: dtype\n",
@@ -131,7 +143,8 @@ def module(path: str, children: list[str]) -> str:
     parent = "." * (path.count(".") + 1 + bool(children))
     names = ["tensor"]
     if path == "core":
-        names += ["block_type", "const", "constexpr", "dtype", "pointer_type", "void"]
+        names += ["block_type", "const", "constexpr", "constexpr_type", "dtype", "pi32_t", "pointer_type", "slice"]
+        names += ["tensor_descriptor", "tuple", "void"]
         names += [name for name, _, _, _ in _native.language_types()]
     body = "".join(f"{name}: int\n" for name, _ in _native.language_constants(path))
     body += "".join(function(entry) for entry in _native.language_functions(path))
@@ -144,7 +157,8 @@ def module(path: str, children: list[str]) -> str:
 
 def stubs() -> dict[Path, str]:
     """Every stub by its path below `tegula/language`."""
-    paths = [path for path in _native.language_modules() if path]
+    # `target_info` is written in Python, with its types.
+    paths = [path for path in _native.language_modules() if path not in ("", "target_info")]
     files = {Path("__init__.pyi"): language()}
     for path in paths:
         children = sorted(other.rpartition(".")[2] for other in paths if other.rpartition(".")[0] == path)

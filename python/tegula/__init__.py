@@ -47,6 +47,13 @@ def set_allocator(allocator) -> None:
         raise TypeError(f"an allocator is a function of size, alignment and stream, not {type(allocator).__name__}")
 
 
+def must_use_result(function, message=None):
+    """Marks a function whose result should be used. Accepted for Triton's sake: dropping the result is no error."""
+    if isinstance(function, str):
+        return lambda decorated: must_use_result(decorated, function)
+    return function
+
+
 __all__ = [
     "Autotuner",
     "AutotunerError",
@@ -73,6 +80,7 @@ __all__ = [
     "jit",
     "knobs",
     "language",
+    "must_use_result",
     "next_power_of_2",
     "reinterpret",
     "runtime",

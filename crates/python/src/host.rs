@@ -334,10 +334,10 @@ fn known_by_name(object: &Bound<'_, PyAny>) -> Option<HostValue> {
     if module == "builtins" {
         return PythonFunction::from_name(&name).map(HostValue::Python);
     }
-    if !module.starts_with("tegula.language") {
-        return None;
-    }
-    PythonFunction::language_class(&name).map(HostValue::Python).or_else(|| builtin::find("", &name))
+    let place = module.strip_prefix("tegula.language")?;
+    // `types` and `constant` are files of the package, whose classes are the language's own.
+    let found = builtin::find(place.trim_start_matches('.'), &name).or_else(|| builtin::find("", &name));
+    PythonFunction::language_class(&name).map(HostValue::Python).or(found)
 }
 
 fn language_module<'py>(py: Python<'py>, path: &str) -> PyResult<Bound<'py, PyModule>> {

@@ -23,6 +23,9 @@ pub struct LanguageFunction {
     /// Whether blocks have it as a method.
     #[pyo3(get)]
     method: bool,
+    /// Lines of a kernel, and what comes of them; none for the functions of libdevice.
+    #[pyo3(get)]
+    example: Option<(&'static str, &'static str)>,
     value: HostValue,
 }
 
@@ -51,7 +54,11 @@ impl LanguageFunction {
 
     #[getter(__doc__)]
     fn doc(&self) -> String {
-        format!("{}({})\n\n{}", self.name, self.parameters, self.documentation)
+        let example = self.example.map_or(String::new(), |(text, result)| {
+            let result = if result.is_empty() { String::new() } else { format!("\n    # {result}") };
+            format!("\n\nExample:\n\n    {}{result}", text.replace('\n', "\n    "))
+        });
+        format!("{}({})\n\n{}{example}", self.name, self.parameters, self.documentation)
     }
 
     #[getter(__text_signature__)]
@@ -114,6 +121,9 @@ fn function(path: &str, name: &str) -> Option<LanguageFunction> {
         parameters,
         documentation,
         method,
+        example: builtin::example(name)
+            .filter(|_| !path.ends_with("libdevice"))
+            .map(|example| (example.text, example.result)),
         value,
     })
 }

@@ -10,12 +10,18 @@ import sys
 import types as _types
 
 from .. import _native
+from . import target_info as target_info
 from .constant import constexpr as constexpr
+from .containers import slice as slice
+from .containers import tuple as tuple
 from .types import block_type as block_type
 from .types import const as const
+from .types import constexpr_type as constexpr_type
 from .types import dtype as dtype
+from .types import pi32_t as pi32_t
 from .types import pointer_type as pointer_type
 from .types import tensor as tensor
+from .types import tensor_descriptor as tensor_descriptor
 
 __tegula_path__ = ""
 
@@ -43,7 +49,8 @@ def _add_modules() -> list[str]:
     this = sys.modules[__name__]
     top = []
     for path in sorted(_native.language_modules()):
-        if not path:
+        if not path or path == "target_info":
+            # The language itself; and a module that answers the host as well, and so is written in Python.
             continue
         parent, _, name = path.rpartition(".")
         module = _types.ModuleType(f"{__name__}.{path}", f"The functions of `triton.language.{path}`.")
@@ -62,22 +69,24 @@ _names = _add_types() + _fill(sys.modules[__name__], "") + _add_modules()
 
 # `core` is where Triton keeps its classes, and everything else that is not in a module of its own.
 core = sys.modules[f"{__name__}.core"]
-for _name in ("block_type", "const", "constexpr", "dtype", "pointer_type", "tensor", "void"):
+_CLASSES = [
+    "block_type",
+    "const",
+    "constexpr",
+    "constexpr_type",
+    "dtype",
+    "pi32_t",
+    "pointer_type",
+    "slice",
+    "tensor",
+    "tensor_descriptor",
+    "tuple",
+    "void",
+]
+for _name in _CLASSES:
     setattr(core, _name, globals()[_name])
 for _name in _names:
     if not hasattr(core, _name):
         setattr(core, _name, globals()[_name])
 
-__all__ = sorted(
-    {
-        *_names,
-        "block_type",
-        "const",
-        "constexpr",
-        "core",
-        "dtype",
-        "pointer_type",
-        "tensor",
-        "void",
-    }
-)
+__all__ = sorted({*_names, *_CLASSES, "core", "target_info"})

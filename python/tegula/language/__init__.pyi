@@ -8,11 +8,17 @@ from . import extra as extra
 from . import math as math
 from . import random as random
 from . import standard as standard
+from . import target_info as target_info
 from .constant import constexpr as constexpr
+from .containers import slice as slice
+from .containers import tuple as tuple
 from .types import block_type as block_type
 from .types import const as const
+from .types import constexpr_type as constexpr_type
 from .types import dtype as dtype
+from .types import pi32_t as pi32_t
 from .types import pointer_type as pointer_type
+from .types import tensor_descriptor as tensor_descriptor
 
 int1: dtype
 int8: dtype
@@ -101,6 +107,10 @@ class tensor:
         """Replaces memory by `val` where it equals `cmp`, atomically. Returns what was there before.
 
         Elements have 16, 32 or 64 bits, and are compared by their bits. See `tl.atomic_add` for `sem` and `scope`."""
+    def atomic_load(self, mask: Any=None, sem: Any=None, scope: Any=None) -> tensor:
+        """Reads memory that other programs write at the same time, each element as a whole.
+
+        Elements are numbers of 16, 32 or 64 bits. Nothing is read where the mask is false, and the result is unspecified there. `sem` is `"acquire"` (the default) or `"relaxed"`. Arrays that are read so must be writable."""
     def atomic_max(self, val: Any, mask: Any=None, sem: Any=None, scope: Any=None) -> tensor:
         """Replaces memory by the larger of it and the value, atomically. Returns what was there before.
 
@@ -113,6 +123,17 @@ class tensor:
         """Replaces memory by its bitwise or with the value, atomically. Returns what was there before.
 
         The value is converted to the pointer's element type, and broadcasts with the mask to the pointers' shape; nothing happens where the mask is false, and the result is unspecified there. `sem` is `"relaxed"`, `"acquire"`, `"release"` or `"acq_rel"` (the default); `scope` is `"cta"`, `"gpu"` (the default) or `"sys"`."""
+    def atomic_poll(self, expected_value: Any, sem: Any=None, scope: Any=None, timeout_ns: Any=None) -> tensor:
+        """Waits until memory that another program writes holds an expected value, for each pointer.
+
+        Elements are integers of 16, 32 or 64 bits. `sem` is `"acquire"` (the default) or `"relaxed"`. The result is an `int1`
+        for each pointer: whether the value was seen. Without `timeout_ns` it always was; with it, memory is read at
+        most so often, at least once, since no read takes less than a nanosecond. Only programs with lower indices may be
+        waited for."""
+    def atomic_store(self, val: Any, mask: Any=None, sem: Any=None, scope: Any=None) -> None:
+        """Writes memory that other programs read at the same time, each element as a whole.
+
+        Elements are numbers of 32 or 64 bits. Nothing is written where the mask is false. `sem` is `"release"` (the default) or `"relaxed"`."""
     def atomic_xchg(self, val: Any, mask: Any=None, sem: Any=None, scope: Any=None) -> tensor:
         """Replaces memory by the value, atomically. Returns what was there before.
 
@@ -141,10 +162,10 @@ class tensor:
         """The cosine of an angle in radians, element by element.
 
         Takes fp32 and fp64; the result has the operand's type and shape."""
-    def cumprod(self, axis: Any=0, reverse: Any=False) -> tensor:
+    def cumprod(self, axis: Any=0, reverse: Any=False, dtype: Any=None) -> tensor:
         """The running product along an axis; of every suffix, with `reverse`.
 
-        `bf16` is multiplied as fp32, other types in their own."""
+        `bf16` is multiplied as fp32, other types in their own; `dtype` names another type."""
     def cumsum(self, axis: Any=0, reverse: Any=False, dtype: Any=None) -> tensor:
         """The running sum along an axis; of every suffix, with `reverse`.
 
@@ -239,6 +260,10 @@ class tensor:
         """The square root, correctly rounded to nearest even.
 
         Takes fp32 and fp64; the result has the operand's type and shape."""
+    def squeeze(self, dim: Any) -> tensor:
+        """Removes a dimension of extent 1.
+
+        A negative `dim` counts from the last."""
     def store(self, value: Any, mask: Any=None, boundary_check: Any=..., cache_modifier: Any='', eviction_policy: Any='') -> None:
         """Writes memory: a scalar through a pointer, a block through a block of pointers or a block pointer.
 
@@ -251,6 +276,10 @@ class tensor:
         """Permutes the dimensions of a block; without `dims` it swaps the last two.
 
         Dimension `i` of the result is dimension `dims[i]` of the input."""
+    def unsqueeze(self, dim: Any) -> tensor:
+        """Inserts a dimension of extent 1 at position `dim` of the result.
+
+        A negative `dim` counts from the last."""
     def view(self, *shape: Any) -> tensor:
         """The same elements in another shape; the order is row-major here, and unspecified in Triton."""
     def xor_sum(self, axis: Any=None, keep_dims: Any=False) -> tensor:
@@ -291,6 +320,10 @@ def atomic_cas(pointer: Any, cmp: Any, val: Any, sem: Any=None, scope: Any=None)
     """Replaces memory by `val` where it equals `cmp`, atomically. Returns what was there before.
 
     Elements have 16, 32 or 64 bits, and are compared by their bits. See `tl.atomic_add` for `sem` and `scope`."""
+def atomic_load(pointer: Any, mask: Any=None, sem: Any=None, scope: Any=None) -> tensor:
+    """Reads memory that other programs write at the same time, each element as a whole.
+
+    Elements are numbers of 16, 32 or 64 bits. Nothing is read where the mask is false, and the result is unspecified there. `sem` is `"acquire"` (the default) or `"relaxed"`. Arrays that are read so must be writable."""
 def atomic_max(pointer: Any, val: Any, mask: Any=None, sem: Any=None, scope: Any=None) -> tensor:
     """Replaces memory by the larger of it and the value, atomically. Returns what was there before.
 
@@ -303,6 +336,17 @@ def atomic_or(pointer: Any, val: Any, mask: Any=None, sem: Any=None, scope: Any=
     """Replaces memory by its bitwise or with the value, atomically. Returns what was there before.
 
     The value is converted to the pointer's element type, and broadcasts with the mask to the pointers' shape; nothing happens where the mask is false, and the result is unspecified there. `sem` is `"relaxed"`, `"acquire"`, `"release"` or `"acq_rel"` (the default); `scope` is `"cta"`, `"gpu"` (the default) or `"sys"`."""
+def atomic_poll(pointer: Any, expected_value: Any, sem: Any=None, scope: Any=None, timeout_ns: Any=None) -> tensor:
+    """Waits until memory that another program writes holds an expected value, for each pointer.
+
+    Elements are integers of 16, 32 or 64 bits. `sem` is `"acquire"` (the default) or `"relaxed"`. The result is an `int1`
+    for each pointer: whether the value was seen. Without `timeout_ns` it always was; with it, memory is read at
+    most so often, at least once, since no read takes less than a nanosecond. Only programs with lower indices may be
+    waited for."""
+def atomic_store(pointer: Any, val: Any, mask: Any=None, sem: Any=None, scope: Any=None) -> None:
+    """Writes memory that other programs read at the same time, each element as a whole.
+
+    Elements are numbers of 32 or 64 bits. Nothing is written where the mask is false. `sem` is `"release"` (the default) or `"relaxed"`."""
 def atomic_xchg(pointer: Any, val: Any, mask: Any=None, sem: Any=None, scope: Any=None) -> tensor:
     """Replaces memory by the value, atomically. Returns what was there before.
 
@@ -347,10 +391,10 @@ def cos(x: Any) -> tensor:
     """The cosine of an angle in radians, element by element.
 
     Takes fp32 and fp64; the result has the operand's type and shape."""
-def cumprod(input: Any, axis: Any=0, reverse: Any=False) -> tensor:
+def cumprod(input: Any, axis: Any=0, reverse: Any=False, dtype: Any=None) -> tensor:
     """The running product along an axis; of every suffix, with `reverse`.
 
-    `bf16` is multiplied as fp32, other types in their own."""
+    `bf16` is multiplied as fp32, other types in their own; `dtype` names another type."""
 def cumsum(input: Any, axis: Any=0, reverse: Any=False, dtype: Any=None) -> tensor:
     """The running sum along an axis; of every suffix, with `reverse`.
 
@@ -397,10 +441,14 @@ def expand_dims(input: Any, axis: Any) -> tensor:
     """Inserts dimensions of extent 1.
 
     `axis` is one integer or several; each is the position of a new dimension in the result."""
-def fdiv(x: Any, y: Any, ieee_rounding: Any=False) -> tensor:
+def expect_zero(x: Any, mask: Any) -> tensor:
+    """Says that numbers are zero wherever a mask is true, since they underflowed; returns them.
+
+    Where `tl.device_assert` is checked, so is this."""
+def fdiv(x: Any, y: Any, ieee_rounding: Any=False, approx: Any=False) -> tensor:
     """Divides floats, within two units in the last place.
 
-    Both operands are floats; 16-bit ones stay in 16 bits. See `div_rn` for a quotient that is correctly rounded."""
+    Both operands are floats; 16-bit ones stay in 16 bits. See `div_rn` for a quotient that is correctly rounded. `approx` allows a GPU to take its approximate quotient of fp32 numbers, and excludes `ieee_rounding`."""
 def flip(x: Any, dim: Any=None) -> tensor:
     """Reverses the order of the elements along a dimension, the last one if none is given."""
 def floor(x: Any) -> tensor:
@@ -423,6 +471,10 @@ def histogram(input: Any, num_bins: Any, mask: Any=None) -> tensor:
     """Counts how often each of `0, 1, ..., num_bins - 1` occurs in a block of integers; an `int32` block of extent `num_bins`.
 
     Only elements where the mask is true count."""
+def inline_asm_elementwise(asm: Any, constraints: Any, args: Any, dtype: Any, is_pure: Any, pack: Any) -> Any:
+    """Applies instructions of a GPU to each element of blocks.
+
+    The CPU refuses it, and says so: it has none of these instructions."""
 def interleave(a: Any, b: Any) -> tensor:
     """Alternates the elements of two blocks of one shape along the last dimension.
 
@@ -571,6 +623,10 @@ def sqrt_rn(x: Any) -> tensor:
     """The square root, correctly rounded to nearest even.
 
     Takes fp32 and fp64; the result has the operand's type and shape."""
+def squeeze(x: Any, dim: Any) -> tensor:
+    """Removes a dimension of extent 1.
+
+    A negative `dim` counts from the last."""
 def static_assert(cond: Any, msg: Any='') -> None:
     """Fails the compilation with a message if a constexpr condition is false."""
 def static_print(*values: Any, sep: Any=' ', end: Any='\n', file: Any=None, flush: Any=False) -> None:
@@ -600,8 +656,14 @@ def swizzle2d(i: Any, j: Any, size_i: Any, size_j: Any, size_g: Any) -> builtins
 
     The grid has `size_i` rows and `size_j` columns; the last group may have fewer rows than the others. Programs that
     run at the same time then work on nearby rows and columns. Returns the new `i` and `j`."""
-def topk(x: Any, k: Any, dim: Any=None) -> tensor:
-    """The `k` largest elements along a dimension, the last one if none is given, in descending order."""
+def to_tensor(x: Any) -> tensor:
+    """Makes a number known at compile time a run-time value.
+
+    Integers take the first of int32, uint32, int64 and uint64 that holds them; floats are fp32, or fp64 outside of its range."""
+def topk(x: Any, k: Any, dim: Any=None, descending: Any=True) -> tensor:
+    """The `k` largest elements along a dimension, the last one if none is given, in descending order.
+
+    If `descending` is false, the `k` smallest ones, in ascending order."""
 def trans(input: Any, *dims: Any) -> tensor:
     """Permutes the dimensions of a block; without `dims` it swaps the last two.
 
@@ -613,6 +675,10 @@ def uint_to_uniform_float(x: Any) -> tensor:
     reached."""
 def umulhi(x: Any, y: Any) -> tensor:
     """The upper half of the double-width product of two 32- or 64-bit integers, taken as unsigned."""
+def unsqueeze(x: Any, dim: Any) -> tensor:
+    """Inserts a dimension of extent 1 at position `dim` of the result.
+
+    A negative `dim` counts from the last."""
 def view(input: Any, *shape: Any) -> tensor:
     """The same elements in another shape; the order is row-major here, and unspecified in Triton."""
 def where(condition: Any, x: Any, y: Any) -> tensor:

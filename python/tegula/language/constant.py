@@ -52,6 +52,13 @@ class constexpr:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.value(*args, **kwargs)
 
+    @property
+    def type(self) -> Any:
+        """The type of a constant: its value."""
+        from .types import constexpr_type
+
+        return constexpr_type(self.value)
+
     def logical_and(self, other: Any) -> constexpr:
         """`self and other`."""
         return constexpr(self.value and unwrap(other))

@@ -6,6 +6,7 @@ from . import bfloat16 as bfloat16
 from . import block_type as block_type
 from . import const as const
 from . import constexpr as constexpr
+from . import constexpr_type as constexpr_type
 from . import dtype as dtype
 from . import float16 as float16
 from . import float32 as float32
@@ -20,8 +21,12 @@ from . import int16 as int16
 from . import int32 as int32
 from . import int64 as int64
 from . import int8 as int8
+from . import pi32_t as pi32_t
 from . import pointer_type as pointer_type
+from . import slice as slice
 from . import tensor as tensor
+from . import tensor_descriptor as tensor_descriptor
+from . import tuple as tuple
 from . import uint16 as uint16
 from . import uint32 as uint32
 from . import uint64 as uint64
@@ -56,6 +61,10 @@ def atomic_cas(pointer: Any, cmp: Any, val: Any, sem: Any=None, scope: Any=None)
     """Replaces memory by `val` where it equals `cmp`, atomically. Returns what was there before.
 
     Elements have 16, 32 or 64 bits, and are compared by their bits. See `tl.atomic_add` for `sem` and `scope`."""
+def atomic_load(pointer: Any, mask: Any=None, sem: Any=None, scope: Any=None) -> tensor:
+    """Reads memory that other programs write at the same time, each element as a whole.
+
+    Elements are numbers of 16, 32 or 64 bits. Nothing is read where the mask is false, and the result is unspecified there. `sem` is `"acquire"` (the default) or `"relaxed"`. Arrays that are read so must be writable."""
 def atomic_max(pointer: Any, val: Any, mask: Any=None, sem: Any=None, scope: Any=None) -> tensor:
     """Replaces memory by the larger of it and the value, atomically. Returns what was there before.
 
@@ -68,6 +77,17 @@ def atomic_or(pointer: Any, val: Any, mask: Any=None, sem: Any=None, scope: Any=
     """Replaces memory by its bitwise or with the value, atomically. Returns what was there before.
 
     The value is converted to the pointer's element type, and broadcasts with the mask to the pointers' shape; nothing happens where the mask is false, and the result is unspecified there. `sem` is `"relaxed"`, `"acquire"`, `"release"` or `"acq_rel"` (the default); `scope` is `"cta"`, `"gpu"` (the default) or `"sys"`."""
+def atomic_poll(pointer: Any, expected_value: Any, sem: Any=None, scope: Any=None, timeout_ns: Any=None) -> tensor:
+    """Waits until memory that another program writes holds an expected value, for each pointer.
+
+    Elements are integers of 16, 32 or 64 bits. `sem` is `"acquire"` (the default) or `"relaxed"`. The result is an `int1`
+    for each pointer: whether the value was seen. Without `timeout_ns` it always was; with it, memory is read at
+    most so often, at least once, since no read takes less than a nanosecond. Only programs with lower indices may be
+    waited for."""
+def atomic_store(pointer: Any, val: Any, mask: Any=None, sem: Any=None, scope: Any=None) -> None:
+    """Writes memory that other programs read at the same time, each element as a whole.
+
+    Elements are numbers of 32 or 64 bits. Nothing is written where the mask is false. `sem` is `"release"` (the default) or `"relaxed"`."""
 def atomic_xchg(pointer: Any, val: Any, mask: Any=None, sem: Any=None, scope: Any=None) -> tensor:
     """Replaces memory by the value, atomically. Returns what was there before.
 
@@ -124,6 +144,10 @@ def expand_dims(input: Any, axis: Any) -> tensor:
     """Inserts dimensions of extent 1.
 
     `axis` is one integer or several; each is the position of a new dimension in the result."""
+def expect_zero(x: Any, mask: Any) -> tensor:
+    """Says that numbers are zero wherever a mask is true, since they underflowed; returns them.
+
+    Where `tl.device_assert` is checked, so is this."""
 def full(shape: Any, value: Any, dtype: Any) -> tensor:
     """A block of a shape, filled with a number or a run-time scalar converted to `dtype`.
 
@@ -136,6 +160,10 @@ def histogram(input: Any, num_bins: Any, mask: Any=None) -> tensor:
     """Counts how often each of `0, 1, ..., num_bins - 1` occurs in a block of integers; an `int32` block of extent `num_bins`.
 
     Only elements where the mask is true count."""
+def inline_asm_elementwise(asm: Any, constraints: Any, args: Any, dtype: Any, is_pure: Any, pack: Any) -> Any:
+    """Applies instructions of a GPU to each element of blocks.
+
+    The CPU refuses it, and says so: it has none of these instructions."""
 def item(input: Any) -> tensor:
     """The only element of a block, as a scalar."""
 def join(a: Any, b: Any) -> tensor:
@@ -212,8 +240,10 @@ def reshape(input: Any, *shape: Any, can_reorder: Any=False) -> tensor:
     The shape is one tuple or several integers; it has as many elements as the input. The shape `()` gives a scalar."""
 def split(a: Any) -> builtins.tuple[tensor, tensor]:
     """Takes a block whose last dimension has extent 2 apart into two; the inverse of `join`."""
-def squeeze(input: Any, dim: Any) -> tensor:
-    """Removes a dimension of extent 1."""
+def squeeze(x: Any, dim: Any) -> tensor:
+    """Removes a dimension of extent 1.
+
+    A negative `dim` counts from the last."""
 def static_assert(cond: Any, msg: Any='') -> None:
     """Fails the compilation with a message if a constexpr condition is false."""
 def static_print(*values: Any, sep: Any=' ', end: Any='\n', file: Any=None, flush: Any=False) -> None:
@@ -242,8 +272,10 @@ def trans(input: Any, *dims: Any) -> tensor:
     """Permutes the dimensions of a block; without `dims` it swaps the last two.
 
     Dimension `i` of the result is dimension `dims[i]` of the input."""
-def unsqueeze(input: Any, dim: Any) -> tensor:
-    """Inserts a dimension of extent 1 at position `dim` of the result."""
+def unsqueeze(x: Any, dim: Any) -> tensor:
+    """Inserts a dimension of extent 1 at position `dim` of the result.
+
+    A negative `dim` counts from the last."""
 def view(input: Any, *shape: Any) -> tensor:
     """The same elements in another shape; the order is row-major here, and unspecified in Triton."""
 def where(condition: Any, x: Any, y: Any) -> tensor:

@@ -29,10 +29,10 @@ def exp2(x: Any) -> tensor:
     """Two to the power of each element.
 
     Takes fp32 and fp64; the result has the operand's type and shape."""
-def fdiv(x: Any, y: Any, ieee_rounding: Any=False) -> tensor:
+def fdiv(x: Any, y: Any, ieee_rounding: Any=False, approx: Any=False) -> tensor:
     """Divides floats, within two units in the last place.
 
-    Both operands are floats; 16-bit ones stay in 16 bits. See `div_rn` for a quotient that is correctly rounded."""
+    Both operands are floats; 16-bit ones stay in 16 bits. See `div_rn` for a quotient that is correctly rounded. `approx` allows a GPU to take its approximate quotient of fp32 numbers, and excludes `ieee_rounding`."""
 def floor(x: Any) -> tensor:
     """The largest whole number that is not larger, element by element.
 

@@ -16,10 +16,10 @@ def cdiv(x: Any, div: Any) -> tensor:
     """The quotient of integers, rounded up.
 
     For non-negative `x` and positive `div`. The result exists at run time; `triton.cdiv` gives a constant."""
-def cumprod(input: Any, axis: Any=0, reverse: Any=False) -> tensor:
+def cumprod(input: Any, axis: Any=0, reverse: Any=False, dtype: Any=None) -> tensor:
     """The running product along an axis; of every suffix, with `reverse`.
 
-    `bf16` is multiplied as fp32, other types in their own."""
+    `bf16` is multiplied as fp32, other types in their own; `dtype` names another type."""
 def cumsum(input: Any, axis: Any=0, reverse: Any=False, dtype: Any=None) -> tensor:
     """The running sum along an axis; of every suffix, with `reverse`.
 
@@ -52,6 +52,10 @@ def sort(x: Any, dim: Any=None, descending: Any=False) -> tensor:
     """Sorts a block along a dimension, the last one if none is given.
 
     Ascending, or descending if `descending` is true. Where NaN comes is unspecified."""
+def squeeze(x: Any, dim: Any) -> tensor:
+    """Removes a dimension of extent 1.
+
+    A negative `dim` counts from the last."""
 def sum(input: Any, axis: Any=None, keep_dims: Any=False, dtype: Any=None) -> tensor:
     """Adds all elements along an axis, or all of the block.
 
@@ -61,8 +65,14 @@ def swizzle2d(i: Any, j: Any, size_i: Any, size_j: Any, size_g: Any) -> builtins
 
     The grid has `size_i` rows and `size_j` columns; the last group may have fewer rows than the others. Programs that
     run at the same time then work on nearby rows and columns. Returns the new `i` and `j`."""
-def topk(x: Any, k: Any, dim: Any=None) -> tensor:
-    """The `k` largest elements along a dimension, the last one if none is given, in descending order."""
+def topk(x: Any, k: Any, dim: Any=None, descending: Any=True) -> tensor:
+    """The `k` largest elements along a dimension, the last one if none is given, in descending order.
+
+    If `descending` is false, the `k` smallest ones, in ascending order."""
+def unsqueeze(x: Any, dim: Any) -> tensor:
+    """Inserts a dimension of extent 1 at position `dim` of the result.
+
+    A negative `dim` counts from the last."""
 def xor_sum(input: Any, axis: Any=None, keep_dims: Any=False) -> tensor:
     """The exclusive or of all integers along an axis, or of the block; the type stays."""
 def zeros(shape: Any, dtype: Any) -> tensor:

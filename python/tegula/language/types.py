@@ -220,6 +220,22 @@ class block_type:
     __repr__ = __str__
 
 
+class constexpr_type:
+    """The type of a `constexpr`: its value."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = unwrap(value)
+
+    def __eq__(self, other: Any) -> bool:
+        return isinstance(other, constexpr_type) and self.value == other.value
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+    def __repr__(self) -> str:
+        return f"constexpr_type[{self.value}]"
+
+
 class const:
     """As an annotation: the pointer is not stored through."""
 
@@ -229,3 +245,17 @@ class tensor:
 
     def __init__(self, *_args: Any, **_kwargs: Any) -> None:
         raise RuntimeError("a `tl.tensor` exists only inside a kernel")
+
+
+class tensor_descriptor:
+    """A tensor in memory with its shape, its strides and the block that is loaded at a time.
+
+    Kernels make one by `tl.make_tensor_descriptor`; on the host it is
+    `tegula.tools.tensor_descriptor.TensorDescriptor`. As an annotation it documents.
+    """
+
+    def __init__(self, *_args: Any, **_kwargs: Any) -> None:
+        raise RuntimeError("a `tl.tensor_descriptor` exists only inside a kernel; pass a `TensorDescriptor` to it")
+
+
+pi32_t = pointer_type(dtype("int32"))

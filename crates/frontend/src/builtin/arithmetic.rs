@@ -35,11 +35,12 @@ pub static FUNCTIONS: &[Builtin] = &[
     Builtin {
         name: "fdiv",
         modules: &["", "math"],
-        signature: "x, y, ieee_rounding=False",
+        signature: "x, y, ieee_rounding=False, approx=False",
         method: false,
         doc: "Divides floats, within two units in the last place.\n\nBoth operands are floats; 16-bit ones stay in 16 bits. See \
-              `div_rn` for a quotient that is correctly rounded.",
-        lower: float_divide,
+              `div_rn` for a quotient that is correctly rounded. `approx` allows a GPU to take its approximate quotient of fp32 numbers, \
+              and excludes `ieee_rounding`.",
+        lower: fast_divide,
     },
     Builtin {
         name: "div_rn",
@@ -274,6 +275,14 @@ pub fn move_pointer(cx: &mut Lowering<'_, '_>, pointer: Tensor, offset: Tensor) 
         _ => offset,
     };
     Ok(cx.builder.add_pointer(pointer, offset))
+}
+
+fn fast_divide(cx: &mut Lowering<'_, '_>, args: &[Value]) -> Result<Value> {
+    if cx.truth("ieee_rounding", &args[2])? && cx.truth("approx", &args[3])? {
+        let message = "`ieee_rounding` and `approx` exclude each other";
+        return Err(Box::new(cx.error(message).with_help("leave one of them out")));
+    }
+    float_divide(cx, args)
 }
 
 fn float_divide(cx: &mut Lowering<'_, '_>, args: &[Value]) -> Result<Value> {

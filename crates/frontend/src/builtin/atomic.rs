@@ -5,7 +5,7 @@ use super::broadcast;
 use super::memory::{check_writable, choice, optional_mask, pointer_of, value_operand};
 use crate::lower::{Lowering, Result};
 use crate::value::Value;
-use tegula_ir::{AtomicOp, AtomicOrdering, AtomicScope, Element, Op, Scalar, Value as Tensor};
+use tegula_ir::{AtomicOp, AtomicOrdering, AtomicScope, Element, Op, Pointer, Scalar, Value as Tensor};
 
 /// What the documentation of every atomic says of its parameters.
 macro_rules! atomic {
@@ -44,6 +44,25 @@ pub static FUNCTIONS: &[Builtin] = &[
         doc: "Replaces memory by `val` where it equals `cmp`, atomically. Returns what was there before.\n\nElements have 16, 32 or 64 \
               bits, and are compared by their bits. See `tl.atomic_add` for `sem` and `scope`.",
         lower: compare_and_swap,
+    },
+    Builtin {
+        name: "atomic_load",
+        modules: &["", "core"],
+        signature: "pointer, mask=None, sem=None, scope=None",
+        method: true,
+        doc: "Reads memory that other programs write at the same time, each element as a whole.\n\nElements are numbers of 16, 32 or 64 \
+              bits. Nothing is read where the mask is false, and the result is unspecified there. `sem` is `\"acquire\"` (the default) or \
+              `\"relaxed\"`. Arrays that are read so must be writable.",
+        lower: load,
+    },
+    Builtin {
+        name: "atomic_store",
+        modules: &["", "core"],
+        signature: "pointer, val, mask=None, sem=None, scope=None",
+        method: true,
+        doc: "Writes memory that other programs read at the same time, each element as a whole.\n\nElements are numbers of 32 or 64 bits. \
+              Nothing is written where the mask is false. `sem` is `\"release\"` (the default) or `\"relaxed\"`.",
+        lower: store,
     },
 ];
 
@@ -98,6 +117,15 @@ pub fn check_element(cx: &Lowering<'_, '_>, op: AtomicOp, target: Element) -> Re
 
 fn read_modify_write(cx: &mut Lowering<'_, '_>, op: AtomicOp, args: &[Value]) -> Result<Value> {
     let ordering = ordering(cx, &args[3])?;
+    exchange(cx, op, args, ordering)
+}
+
+fn exchange(
+    cx: &mut Lowering<'_, '_>,
+    op: AtomicOp,
+    args: &[Value],
+    ordering: AtomicOrdering,
+) -> Result<Value> {
     let scope = scope(cx, &args[4])?;
     let (pointer, ty) = pointer_of(cx, "pointer", &args[0])?;
     check_writable(cx, pointer, ty)?;
@@ -129,6 +157,64 @@ fn compare_and_swap(cx: &mut Lowering<'_, '_>, args: &[Value]) -> Result<Value> 
     let desired = operand(cx, "val", &args[2], pointer, ty.target())?;
     let result = cx.ty(desired).clone();
     Ok(Value::Tensor(cx.builder.value(Op::AtomicCas { pointer, expected, desired, ordering, scope }, result)))
+}
+
+/// Refuses the orderings that a load or a store alone does not have; `one_sided` is the default.
+fn one_sided_ordering(
+    cx: &Lowering<'_, '_>,
+    value: &Value,
+    name: &'static str,
+    one_sided: AtomicOrdering,
+) -> Result<AtomicOrdering> {
+    choice(cx, "sem", value, &[("", one_sided), (name, one_sided), ("relaxed", AtomicOrdering::Relaxed)])
+}
+
+/// An atomic load is the operation that changes nothing: an exclusive or with 0, or, for the 16-bit elements that have none, the
+/// exchange of 0 for 0.
+fn load(cx: &mut Lowering<'_, '_>, args: &[Value]) -> Result<Value> {
+    let ordering = one_sided_ordering(cx, &args[2], "acquire", AtomicOrdering::Acquire)?;
+    let scope = scope(cx, &args[3])?;
+    let (pointer, ty) = pointer_of(cx, "pointer", &args[0])?;
+    check_writable(cx, pointer, ty)?;
+    let Element::Scalar(scalar) = ty.target() else {
+        return Err(cx.error("`tl.atomic_load` does not apply to pointers in memory"));
+    };
+    let shape = cx.ty(pointer).shape.clone();
+    let mask = match optional_mask(cx, &args[1])? {
+        Some(mask) => Some(broadcast::parameter_to(cx, "mask", mask, &shape, "the pointers")?),
+        None => None,
+    };
+    let word = match scalar.bits() {
+        16 => Scalar::Int16,
+        32 => Scalar::Int32,
+        64 => Scalar::Int64,
+        _ => {
+            let message =
+                format!("`tl.atomic_load` does not apply to elements of type {}", scalar.language_name());
+            return Err(Box::new(cx.error(message).with_help("it applies to numbers of 16, 32 and 64 bits")));
+        }
+    };
+    let words = cx.builder.bitcast(pointer, Pointer { pointee: word, ..ty });
+    let zero = operand(cx, "val", &Value::Int(0), words, Element::Scalar(word))?;
+    let result = cx.ty(zero).clone();
+    let operation = if word == Scalar::Int16 {
+        if mask.is_some() {
+            let message = format!("`tl.atomic_load` of {} takes no mask", scalar.language_name());
+            return Err(Box::new(cx.error(message).with_help("masks apply to numbers of 32 and 64 bits")));
+        }
+        Op::AtomicCas { pointer: words, expected: zero, desired: zero, ordering, scope }
+    } else {
+        Op::AtomicRmw { op: AtomicOp::Xor, pointer: words, value: zero, mask, ordering, scope }
+    };
+    let read = cx.builder.value(operation, result);
+    Ok(Value::Tensor(cx.builder.bitcast(read, scalar)))
+}
+
+/// An atomic store is an exchange whose result nobody reads.
+fn store(cx: &mut Lowering<'_, '_>, args: &[Value]) -> Result<Value> {
+    let ordering = one_sided_ordering(cx, &args[3], "release", AtomicOrdering::Release)?;
+    exchange(cx, AtomicOp::Exchange, args, ordering)?;
+    Ok(Value::None)
 }
 
 /// An operand converted to the pointer's element type and spread over the pointers.

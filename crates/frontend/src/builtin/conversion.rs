@@ -30,7 +30,7 @@ pub static FUNCTIONS: &[Builtin] = &[
     },
     Builtin {
         name: "to_tensor",
-        modules: &["core"],
+        modules: &["", "core"],
         signature: "x",
         method: false,
         doc: "Makes a number known at compile time a run-time value.\n\nIntegers take the first of int32, uint32, int64 and uint64 \

@@ -66,8 +66,8 @@ pub static FUNCTIONS: &[Builtin] = &[
         modules: &["", "core"],
         signature: "cond, msg=\"\", mask=None",
         method: false,
-        doc: "Stops the launch with a message if a condition is false, for any element where the mask is true.\n\nIt is checked only when \
-              debugging is on, as `TRITON_DEBUG=1` does.",
+        doc: "Stops the launch with a message if a condition is false, for any element where the mask is true.\n\nThe message names the \
+              program, the file and the line. It is always checked.",
         lower: device_assert,
     },
 ];

@@ -2,7 +2,8 @@
 //!
 //! To add a function: write its entry, with its signature, its documentation and the Rust function that lowers it, in the file of its
 //! kind (`memory`, `math`, `shape`, `reduce`, ...). Everything else follows from the table: the name in `tegula.language`, the method on
-//! blocks, argument binding and its errors, the type stubs and the reference.
+//! blocks, argument binding and its errors, the type stubs and the reference (`scripts/stubs.py`, `scripts/reference.py`). Its example goes to
+//! `example`, without which a test fails.
 //! Functions that can be written in the language itself belong in the prelude (`prelude/*.py`) instead.
 
 mod arithmetic;
@@ -18,6 +19,7 @@ mod creation;
 pub mod descriptor;
 mod dot;
 mod dot_scaled;
+mod example;
 mod hint;
 mod map;
 mod math;
@@ -28,11 +30,13 @@ mod reduce;
 mod shape;
 mod sort;
 mod subscript;
+mod target;
 mod type_method;
 mod window;
 
-pub use attribute::{attribute, attribute_names};
+pub use attribute::{attribute, attribute_names, type_value};
 pub use comparison::{PROPAGATE_ALL, PROPAGATE_NONE};
+pub use example::{Example, example};
 
 use crate::host::HostValue;
 use crate::lower::{Lowering, PythonFunction};
@@ -40,7 +44,7 @@ use crate::prelude;
 use crate::value::Value;
 use std::collections::HashMap;
 use std::sync::OnceLock;
-use tegula_ir::{Diagnostic, Scalar};
+use tegula_ir::{Diagnostic, Pointer, Scalar};
 
 /// A function of the language.
 #[derive(Debug)]
@@ -91,6 +95,7 @@ pub fn all() -> impl Iterator<Item = &'static Builtin> {
         map::FUNCTIONS,
         hint::FUNCTIONS,
         control::FUNCTIONS,
+        target::FUNCTIONS,
         type_method::METHODS,
         descriptor::METHODS,
     ]
@@ -114,11 +119,18 @@ pub fn find(module: &str, name: &str) -> Option<HostValue> {
     {
         return Some(HostValue::Python(class));
     }
+    if module.is_empty() && name == "pi32_t" {
+        return Some(HostValue::PointerType(Pointer::to(Scalar::Int32)));
+    }
     if let Some((_, value)) = CONSTANTS.iter().find(|(known, _)| *known == (module, name)) {
         return Some(HostValue::Int(*value));
     }
     if let Some(function) = prelude::find(module, name) {
         return Some(HostValue::Function(function));
+    }
+    if module == "core" {
+        // There Triton keeps what `triton.language` exports, and more.
+        return find("", name);
     }
     let path = if module.is_empty() { name.to_owned() } else { format!("{module}.{name}") };
     MODULES.iter().find(|known| **known == path).map(|known| HostValue::Language(known))
@@ -181,6 +193,7 @@ static MODULES: &[&str] = &[
     "extra.cuda",
     "extra.cuda.libdevice",
     "PropagateNan",
+    "target_info",
 ];
 
 /// Numbers of `triton.language`, by module and name.

@@ -102,9 +102,10 @@ pub static FUNCTIONS: &[Builtin] = &[
     Builtin {
         name: "cumprod",
         modules: &["", "standard"],
-        signature: "input, axis=0, reverse=False",
+        signature: "input, axis=0, reverse=False, dtype=None",
         method: true,
-        doc: "The running product along an axis; of every suffix, with `reverse`.\n\n`bf16` is multiplied as fp32, other types in their own.",
+        doc: "The running product along an axis; of every suffix, with `reverse`.\n\n`bf16` is multiplied as fp32, other types in their own; \
+              `dtype` names another type.",
         lower: cumulative_product,
     },
 ];
@@ -384,7 +385,11 @@ fn cumulative_sum(cx: &mut Lowering<'_, '_>, args: &[Value]) -> Result<Value> {
 fn cumulative_product(cx: &mut Lowering<'_, '_>, args: &[Value]) -> Result<Value> {
     let input = cx.to_tensor(&args[0])?;
     let own = scalar_of(cx, "input", input)?;
-    let scalar = if own == Scalar::BFloat16 || own.is_float8() { Scalar::Float32 } else { own };
+    let scalar = match &args[3] {
+        Value::None if own == Scalar::BFloat16 || own.is_float8() => Scalar::Float32,
+        Value::None => own,
+        named => cx.scalar_type("dtype", named)?,
+    };
     cumulative(cx, input, scalar, BinaryOp::Mul, &args[1], &args[2])
 }
 

@@ -31,9 +31,10 @@ pub static FUNCTIONS: &[Builtin] = &[
     Builtin {
         name: "topk",
         modules: &["", "standard"],
-        signature: "x, k, dim=None",
+        signature: "x, k, dim=None, descending=True",
         method: false,
-        doc: "The `k` largest elements along a dimension, the last one if none is given, in descending order.",
+        doc: "The `k` largest elements along a dimension, the last one if none is given, in descending order.\n\nIf `descending` is false, \
+              the `k` smallest ones, in ascending order.",
         lower: top,
     },
     Builtin {
@@ -171,7 +172,8 @@ fn top(cx: &mut Lowering<'_, '_>, args: &[Value]) -> Result<Value> {
             format!("`k` of `tl.topk` is {count}, but {} has {extent} elements there", type_text(cx.ty(x)));
         return Err(cx.error(message));
     }
-    let sorted = sorted(cx, x, true)?;
+    let descending = cx.truth("descending", &args[3])?;
+    let sorted = sorted(cx, x, descending)?;
     let top = part(cx, sorted, shape.rank() - 1, 0, count as u32);
     Ok(Value::Tensor(swapped_with_last(cx, top, axis)))
 }

@@ -2,8 +2,10 @@
 
 use super::strings::StringMethod;
 use super::{Lowering, Result, constants};
+use crate::builtin;
 use crate::value::{Record, RecordKind, Value};
 use std::sync::Arc;
+use tegula_ir::{Element, Type};
 
 /// A function or type of Python's `builtins`, or a class of `triton.language`, that the front end knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +25,7 @@ pub enum PythonFunction {
     Pow,
     Print,
     Range,
+    Slice,
     Str,
     Sum,
     Tuple,
@@ -37,6 +40,10 @@ pub enum PythonFunction {
     Type,
     /// `tl.pointer_type`
     PointerType,
+    /// `tl.block_type`
+    BlockType,
+    /// `tl.tensor_descriptor`
+    TensorDescriptor,
 }
 
 impl PythonFunction {
@@ -72,6 +79,7 @@ static PYTHON: &[(&str, PythonFunction)] = &[
     ("pow", PythonFunction::Pow),
     ("print", PythonFunction::Print),
     ("range", PythonFunction::Range),
+    ("slice", PythonFunction::Slice),
     ("str", PythonFunction::Str),
     ("sum", PythonFunction::Sum),
     ("tuple", PythonFunction::Tuple),
@@ -83,6 +91,9 @@ static LANGUAGE: &[(&str, PythonFunction)] = &[
     ("tensor", PythonFunction::Tensor),
     ("dtype", PythonFunction::Type),
     ("pointer_type", PythonFunction::PointerType),
+    ("block_type", PythonFunction::BlockType),
+    ("tensor_descriptor", PythonFunction::TensorDescriptor),
+    ("slice", PythonFunction::Slice),
     ("tuple", PythonFunction::Tuple),
 ];
 
@@ -157,6 +168,11 @@ impl Lowering<'_, '_> {
             (PythonFunction::Range, [start, stop, step]) => {
                 Ok(range(start.clone(), stop.clone(), step.clone()))
             }
+            (PythonFunction::Slice, [stop]) => Ok(slice(Value::None, stop.clone(), Value::None)),
+            (PythonFunction::Slice, [start, stop]) => Ok(slice(start.clone(), stop.clone(), Value::None)),
+            (PythonFunction::Slice, [start, stop, step]) => {
+                Ok(slice(start.clone(), stop.clone(), step.clone()))
+            }
             (PythonFunction::Isinstance, [value, class]) => self.is_instance(value, class).map(Value::Bool),
             (PythonFunction::Hasattr, [value, Value::Str(name)]) => {
                 Ok(Value::Bool(self.find_attribute(value, name)?.is_some()))
@@ -179,6 +195,18 @@ impl Lowering<'_, '_> {
             }
             (PythonFunction::PointerType, [Value::PointerType(pointer), ..]) if pointer.depth < u8::MAX => {
                 Ok(Value::PointerType(tegula_ir::Pointer { depth: pointer.depth + 1, ..*pointer }))
+            }
+            (
+                PythonFunction::BlockType,
+                [element @ (Value::Type(_) | Value::PointerType(_)), shape @ Value::Tuple(..)],
+            ) => {
+                let extents = self.shape("shape", shape)?;
+                let element = match element {
+                    Value::Type(scalar) => Element::Scalar(*scalar),
+                    Value::PointerType(pointer) => Element::Pointer(*pointer),
+                    _ => unreachable!("the pattern has these two"),
+                };
+                Ok(builtin::type_value(&Type { element, shape: extents }))
             }
             _ => {
                 let given: Vec<String> = positional.iter().map(|value| self.describe(value)).collect();
@@ -258,6 +286,9 @@ impl Lowering<'_, '_> {
             Value::Python(PythonFunction::Tensor) => matches!(value, Value::Tensor(_)),
             Value::Python(PythonFunction::Type) => matches!(value, Value::Type(_) | Value::PointerType(_)),
             Value::Python(PythonFunction::PointerType) => matches!(value, Value::PointerType(_)),
+            Value::Python(PythonFunction::BlockType) => is_record(value, RecordKind::BlockType),
+            Value::Python(PythonFunction::TensorDescriptor) => is_record(value, RecordKind::TensorDescriptor),
+            Value::Python(PythonFunction::Slice) => matches!(value, Value::Slice(_)),
             Value::TupleClass(class) => matches!(value, Value::Tuple(_, Some(own)) if own == class),
             other => {
                 return Err(
@@ -266,6 +297,14 @@ impl Lowering<'_, '_> {
             }
         })
     }
+}
+
+fn is_record(value: &Value, kind: RecordKind) -> bool {
+    matches!(value, Value::Record(record) if record.kind == kind)
+}
+
+fn slice(start: Value, stop: Value, step: Value) -> Value {
+    Value::Slice(Box::new([start, stop, step]))
 }
 
 /// A range that a `for` statement goes over at run time.

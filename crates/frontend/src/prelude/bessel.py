@@ -115,6 +115,69 @@ def y1(x):
     return _float(tl.where(x != x, wide, result), x)
 
 
+def _largest(n):
+    """The largest of integers, as one."""
+    if len(n.shape) == 0:
+        return n
+    return tl.max(tl.ravel(n), 0)
+
+
+def _ratios(n, size, first_0, first_1):
+    """The function of the first kind of orders above its argument, of which 0 and 1 are given.
+
+    The ratios of neighbouring orders follow from a continued fraction (DLMF 10.10.1), which converges from above; their
+    product leads from the larger of the orders 0 and 1, which are never both small, to order `n`.
+    """
+    top = _largest(n)
+    top += 20 + (8 * tl.extra.libdevice.cbrt(top.to(tl.float64))).to(tl.int32)
+    from_zero = tl.abs(first_0) >= tl.abs(first_1)
+    product = tl.where(from_zero, first_0, first_1)
+    ratio = size * 0
+    for back in range(top):
+        order = top - back
+        ratio = 1 / (2 * order.to(tl.float64) / size - ratio)
+        counts = (order <= n) & (from_zero | (order > 1))
+        product = tl.where(counts, product * ratio, product)
+    return product
+
+
+def _upwards(n, x, order_0, order_1):
+    """Bessel functions of order `n` by their recurrence (DLMF 10.6.1), where that is stable; infinities stay."""
+    before = order_0
+    current = order_1
+    for order in range(1, _largest(n)):
+        following = 2 * order.to(tl.float64) / x * current - before
+        following = tl.where(tl.abs(current) == float("inf"), current, following)
+        goes_on = order < n
+        before = tl.where(goes_on, current, before)
+        current = tl.where(goes_on, following, current)
+    return tl.where(n == 0, order_0, current)
+
+
+def jn(n, x):
+    """The Bessel function of the first kind of an order, which is an integer; NaN of negative orders."""
+    n = tl.core.to_tensor(n)
+    wide = x.to(tl.float64)
+    size = tl.abs(wide)
+    n, size = tl.broadcast(n, size)
+    first_0, first_1 = j0(size), j1(size)
+    far = _upwards(n, tl.maximum(size, 1e-300), first_0, first_1)
+    near = _ratios(n, size, first_0, first_1)
+    result = tl.where(size == float("inf"), 0.0, tl.where((n < 2) | (size >= n), far, near))
+    result = tl.where((wide < 0) & (n % 2 == 1), -result, result)
+    return _float(tl.where((n < 0) | (size != size), float("nan"), result), x)
+
+
+def yn(n, x):
+    """The Bessel function of the second kind of an order, which is an integer; NaN of negative orders and numbers."""
+    n = tl.core.to_tensor(n)
+    wide = x.to(tl.float64)
+    n, wide = tl.broadcast(n, wide)
+    result = _upwards(n, wide, y0(wide), y1(wide))
+    result = tl.where(wide == float("inf"), 0.0, tl.where(wide == 0, float("-inf"), result))
+    return _float(tl.where((n < 0) | (wide < 0) | (wide != wide), float("nan"), result), x)
+
+
 def _modified_far(x, order: tl.constexpr):
     """The modified function of the first kind beyond 30, by its asymptotic expansion (DLMF 10.40.1)."""
     square: tl.constexpr = 4 * order * order

@@ -292,3 +292,9 @@ def double2hiint(x):
 def hiloint2double(high, low):
     """Two halves of 32 bits as the bits of fp64."""
     return ((high.to(tl.int64) << 32) | low.to(tl.uint32).to(tl.int64)).to(tl.float64, bitcast=True)
+
+
+def rcp64h(x):
+    """One over fp64 numbers, of which only the high 32 bits are read and computed."""
+    high = (x.to(tl.int64, bitcast=True) & -4294967296).to(tl.float64, bitcast=True)
+    return ((1 / high).to(tl.int64, bitcast=True) & -4294967296).to(tl.float64, bitcast=True)

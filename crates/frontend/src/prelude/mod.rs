@@ -26,6 +26,7 @@ struct Source {
 const LIBDEVICE: &[&str] = &["extra.libdevice", "extra.cuda.libdevice"];
 
 static SOURCES: &[Source] = &[
+    Source { name: "core.py", text: include_str!("core.py"), modules: &["", "core"] },
     Source { name: "standard.py", text: include_str!("standard.py"), modules: &["", "standard"] },
     Source { name: "random.py", text: include_str!("random.py"), modules: &["", "random"] },
     Source { name: "libdevice.py", text: include_str!("libdevice.py"), modules: LIBDEVICE },

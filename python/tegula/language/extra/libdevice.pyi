@@ -299,6 +299,8 @@ def j0(x: Any) -> tensor:
     """The Bessel function of the first kind of order 0."""
 def j1(x: Any) -> tensor:
     """The Bessel function of the first kind of order 1."""
+def jn(n: Any, x: Any) -> tensor:
+    """The Bessel function of the first kind of an order, which is an integer; NaN of negative orders."""
 def ldexp(x: Any, exponent: Any) -> tensor:
     """A float times a power of two, whose exponents are `int32`."""
 def lgamma(x: Any) -> tensor:
@@ -381,6 +383,8 @@ def pow(x: Any, y: Any) -> tensor:
     Takes fp32 and fp64; the operands are brought to one type and one shape."""
 def rcbrt(x: Any) -> tensor:
     """One over the cube root."""
+def rcp64h(x: Any) -> tensor:
+    """One over fp64 numbers, of which only the high 32 bits are read and computed."""
 def rcp_rd(x: Any) -> tensor:
     """One over a float, rounded down."""
 def rcp_rn(x: Any) -> tensor:
@@ -503,3 +507,5 @@ def y0(x: Any) -> tensor:
     """The Bessel function of the second kind of order 0; NaN of negative numbers, minus infinity of 0."""
 def y1(x: Any) -> tensor:
     """The Bessel function of the second kind of order 1; NaN of negative numbers, minus infinity of 0."""
+def yn(n: Any, x: Any) -> tensor:
+    """The Bessel function of the second kind of an order, which is an integer; NaN of negative orders and numbers."""
