@@ -94,8 +94,8 @@ def generated() -> str:
         parts.append(f"\n## {title}\n\n" + "\n".join(entry(known[name]) for name in names.split()))
     parts.append(
         "\n## libdevice\n\n"
-        "`tl.extra.libdevice` (also `triton.language.extra.cuda.libdevice`) has NVIDIA's names. The functions work element by "
-        "element on\nblocks, which broadcast together, and keep the type; those of floats take fp32 and fp64.\n\n"
+        "`tl.extra.libdevice` (also `triton.language.extra.cuda.libdevice`) has NVIDIA's names. The functions work\n"
+        "element by element on blocks, which broadcast together; those of floats take fp32 and fp64.\n\n"
     )
     parts.append(libdevice())
     return "".join(parts)

@@ -55,7 +55,7 @@ def power_series(order, x):
 def test_large_orders_of_small_numbers_keep_their_relative_accuracy():
     orders, x = [5, 10, 30], [0.1, 0.01, 2.0]
     first, _ = bessel(orders, np.array(x))
-    np.testing.assert_allclose(first, [power_series(*pair) for pair in zip(orders, x)], rtol=1e-13)
+    np.testing.assert_allclose(first, [power_series(*pair) for pair in zip(orders, x, strict=True)], rtol=1e-13)
 
 
 def test_the_kinds_fit_together():

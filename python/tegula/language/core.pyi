@@ -123,7 +123,7 @@ def debug_barrier() -> None:
 def device_assert(cond: Any, msg: Any='', mask: Any=None) -> None:
     """Stops the launch with a message if a condition is false, for any element where the mask is true.
 
-    It is checked only when debugging is on, as `TRITON_DEBUG=1` does."""
+    The message names the program, the file and the line. It is always checked."""
 def device_print(prefix: Any, *args: Any, hex: Any=False) -> None:
     """Prints numbers and blocks when the kernel runs, after a prefix that is known at compile time.
 
