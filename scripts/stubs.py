@@ -125,6 +125,7 @@ def language() -> str:
         "import builtins\nfrom typing import Any\n\n",
         "".join(f"from . import {name} as {name}\n" for name in modules),
         "from .constant import constexpr as constexpr\n",
+        "from .aggregates import aggregate_replace as aggregate_replace\n",
         "from .containers import slice as slice\nfrom .containers import tuple as tuple\n",
         "".join(f"from .types import {name} as {name}\n" for name in classes),
         "\n",
@@ -143,8 +144,8 @@ def module(path: str, children: list[str]) -> str:
     parent = "." * (path.count(".") + 1 + bool(children))
     names = ["tensor"]
     if path == "core":
-        names += ["block_type", "const", "constexpr", "constexpr_type", "dtype", "pi32_t", "pointer_type", "slice"]
-        names += ["tensor_descriptor", "tuple", "void"]
+        names += ["aggregate_replace", "block_type", "const", "constexpr", "constexpr_type", "dtype", "pi32_t"]
+        names += ["pointer_type", "slice", "tensor_descriptor", "tuple", "void"]
         names += [name for name, _, _, _ in _native.language_types()]
     body = "".join(f"{name}: int\n" for name, _ in _native.language_constants(path))
     body += "".join(function(entry) for entry in _native.language_functions(path))

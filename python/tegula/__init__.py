@@ -9,6 +9,7 @@ from __future__ import annotations
 from . import _native, errors, knobs, language
 from .compiler import CompilationError
 from .errors import AutotunerError, InternalCompilerError, KernelAssertionError, OutOfResources, TegulaError
+from .language.aggregates import aggregate
 from .runtime.autotuner import Autotuner, Config, Heuristics, autotune, heuristics
 from .runtime.jit import (
     ConstexprFunction,
@@ -70,6 +71,7 @@ __all__ = [
     "TegulaError",
     "TensorWrapper",
     "TritonError",
+    "aggregate",
     "autotune",
     "backends",
     "cdiv",

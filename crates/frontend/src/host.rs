@@ -80,12 +80,15 @@ pub enum HostValue {
     Other(ObjectRef, String),
 }
 
-/// A named-tuple class.
+/// A class whose instances are tuples with named fields: a named tuple, or an aggregate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TupleClass {
     pub object: ObjectRef,
     pub name: String,
     pub fields: Arc<[String]>,
+    /// Of an aggregate, which of its fields stay constants. Its object has the attributes `_constructor` (a jitted function or
+    /// `None`), `_defaults` (an object with the fields that have one) and `_static_methods` (a tuple of names).
+    pub constants: Option<Arc<[bool]>>,
 }
 
 /// The world outside a kernel.

@@ -141,7 +141,7 @@ impl<'py> LiveHost<'py> {
         HostValue::Other(ObjectRef(self.keep(object)), type_name(object))
     }
 
-    /// A named-tuple class; `None` for every other class.
+    /// The class of a named tuple or of an aggregate; `None` for every other class.
     fn tuple_class(&self, class: &Bound<'py, PyAny>) -> PyResult<Option<TupleClass>> {
         let is_named = class.cast::<PyType>()?.is_subclass_of::<PyTuple>()? && class.hasattr("_fields")?;
         if !is_named {
@@ -149,7 +149,12 @@ impl<'py> LiveHost<'py> {
         }
         let fields: Vec<String> = class.getattr("_fields")?.extract()?;
         let name = class.getattr("__name__")?.extract()?;
-        Ok(Some(TupleClass { object: ObjectRef(self.keep(class)), name, fields: fields.into() }))
+        let constants: Option<Vec<bool>> = match class.getattr_opt("_constant_fields")? {
+            Some(constants) => Some(constants.extract()?),
+            None => None,
+        };
+        let object = ObjectRef(self.keep(class));
+        Ok(Some(TupleClass { object, name, fields: fields.into(), constants: constants.map(Into::into) }))
     }
 
     /// The Python object that a value is.
@@ -176,7 +181,7 @@ impl<'py> LiveHost<'py> {
                 let items = items.iter().map(|item| self.python(item)).collect::<PyResult<Vec<_>>>()?;
                 let items = PyTuple::new(py, items)?;
                 match class {
-                    Some(class) => kept(class.object.0)?.call1(items)?,
+                    Some(class) => kept(class.object.0)?.call_method1("_make", (items,))?,
                     None => items.into_any(),
                 }
             }

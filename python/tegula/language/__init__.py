@@ -11,6 +11,8 @@ import types as _types
 
 from .. import _native
 from . import target_info as target_info
+from .aggregates import aggregate as _aggregate
+from .aggregates import aggregate_replace as aggregate_replace
 from .constant import constexpr as constexpr
 from .containers import slice as slice
 from .containers import tuple as tuple
@@ -70,6 +72,7 @@ _names = _add_types() + _fill(sys.modules[__name__], "") + _add_modules()
 # `core` is where Triton keeps its classes, and everything else that is not in a module of its own.
 core = sys.modules[f"{__name__}.core"]
 _CLASSES = [
+    "aggregate_replace",
     "block_type",
     "const",
     "constexpr",
@@ -85,6 +88,7 @@ _CLASSES = [
 ]
 for _name in _CLASSES:
     setattr(core, _name, globals()[_name])
+core._aggregate = _aggregate
 for _name in _names:
     if not hasattr(core, _name):
         setattr(core, _name, globals()[_name])

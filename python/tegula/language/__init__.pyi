@@ -10,6 +10,7 @@ from . import random as random
 from . import standard as standard
 from . import target_info as target_info
 from .constant import constexpr as constexpr
+from .aggregates import aggregate_replace as aggregate_replace
 from .containers import slice as slice
 from .containers import tuple as tuple
 from .types import block_type as block_type

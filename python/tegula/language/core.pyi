@@ -2,6 +2,7 @@
 import builtins
 from typing import Any
 
+from . import aggregate_replace as aggregate_replace
 from . import bfloat16 as bfloat16
 from . import block_type as block_type
 from . import const as const

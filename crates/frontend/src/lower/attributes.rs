@@ -43,11 +43,13 @@ impl Lowering<'_, '_> {
             Value::Tuple(items, class) => {
                 let field =
                     class.as_ref().and_then(|class| class.fields.iter().position(|field| field == name));
-                match field {
-                    Some(field) => items.get(field).cloned(),
-                    None => (name == "value").then(|| value.clone()),
+                match (field, class) {
+                    (Some(field), _) => items.get(field).cloned(),
+                    (None, Some(class)) if name != "value" => self.member(value, &class.clone(), name),
+                    _ => (name == "value").then(|| value.clone()),
                 }
             }
+            Value::TupleClass(class) => self.host.attribute(class.object, name).map(Value::from),
             Value::Function(function) if name == "__name__" => {
                 self.host.function(*function).ok().map(|source| Value::Str(source.name.as_str().into()))
             }

@@ -83,6 +83,9 @@ impl Lowering<'_, '_> {
             Value::ConstexprFunction(function) => {
                 self.call_constexpr_function(*function, positional, keywords)
             }
+            Value::TupleClass(class) if class.is_aggregate() => {
+                self.make_aggregate(class, positional, keywords)
+            }
             Value::TupleClass(class) => self.make_named_tuple(class, positional, keywords),
             Value::PlainFunction(name) => {
                 let message = format!("`{name}` is a plain Python function, which a kernel cannot call");
@@ -91,7 +94,10 @@ impl Lowering<'_, '_> {
                 );
                 Err(Box::new(self.error(message).with_help(help)))
             }
-            other => Err(self.error(format!("{} cannot be called", self.describe(other)))),
+            other => match self.operator_method(other, "__call__") {
+                Some(method) => self.call(&method, positional, keywords),
+                None => Err(self.error(format!("{} cannot be called", self.describe(other)))),
+            },
         }
     }
 
@@ -122,6 +128,29 @@ impl Lowering<'_, '_> {
         positional: &[Value],
         keywords: &[(String, Value)],
     ) -> Result<Value> {
+        self.evaluate_function(function, positional, keywords, false).map(|(result, _)| result)
+    }
+
+    /// Evaluates a constructor, whose first argument is an aggregate without values; the aggregate with the values that it was given.
+    pub(super) fn construct(
+        &mut self,
+        function: FunctionRef,
+        positional: &[Value],
+        keywords: &[(String, Value)],
+    ) -> Result<Value> {
+        let (_, frame) = self.evaluate_function(function, positional, keywords, true)?;
+        let name = frame.constructs.as_deref().unwrap_or_default();
+        frame.names.get(name).and_then(Binding::value).cloned().ok_or_else(already_reported)
+    }
+
+    /// Evaluates the body of a function: what it returns, and the state in which it was left.
+    fn evaluate_function(
+        &mut self,
+        function: FunctionRef,
+        positional: &[Value],
+        keywords: &[(String, Value)],
+        is_constructor: bool,
+    ) -> Result<(Value, Frame)> {
         let source = match self.host.function(function) {
             Ok(source) => source,
             Err(reason) => return Err(self.error(format!("this function has no source text: {reason}"))),
@@ -166,20 +195,21 @@ impl Lowering<'_, '_> {
             names,
             site: self.span,
             loops: 0,
+            constructs: parameters.first().filter(|_| is_constructor).map(|first| first.name.clone()),
         };
 
         let known_errors = self.diagnostics.len();
         let (outer, span) = (self.builtin.take(), self.span);
         self.frames.push(frame);
         let flow = self.block(&definition.body, None);
-        self.frames.pop();
+        let frame = self.frames.pop().expect("the frame was pushed above");
         self.builtin = outer;
         self.span = span;
         self.builder.set_span(span);
         match flow {
             _ if self.diagnostics.len() > known_errors => Err(already_reported()),
-            Flow::Next => Ok(Value::None),
-            Flow::Return(returned) => returned.value.ok_or_else(already_reported),
+            Flow::Next => Ok((Value::None, frame)),
+            Flow::Return(returned) => Ok((returned.value.ok_or_else(already_reported)?, frame)),
         }
     }
 

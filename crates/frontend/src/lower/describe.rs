@@ -42,6 +42,7 @@ impl Lowering<'_, '_> {
             Value::Type(scalar) => format!("the type {}", scalar.language_name()),
             Value::PointerType(_) => "a pointer type".to_owned(),
             Value::Tuple(items, None) => format!("a tuple of {}", items.len()),
+            Value::Tuple(_, Some(class)) if class.is_aggregate() => format!("an aggregate {}", class.name),
             Value::Tuple(_, Some(class)) => format!("a named tuple {}", class.name),
             Value::Slice(_) => "a slice".to_owned(),
             Value::Ellipsis => "an ellipsis".to_owned(),

@@ -215,6 +215,9 @@ impl Lowering<'_, '_> {
 
     /// `value[index]`.
     fn subscript(&mut self, value: &Value, index: &Value) -> Result<Value> {
+        if let Some(method) = self.operator_method(value, "__getitem__") {
+            return self.call(&method, std::slice::from_ref(index), &[]);
+        }
         match value {
             Value::Tensor(_) => operators::subscript(self, value, index),
             Value::Tuple(items, _) => match index {
@@ -286,6 +289,13 @@ impl Lowering<'_, '_> {
 
     /// `lhs op rhs`.
     pub(super) fn binary(&mut self, op: Operator, lhs: &Value, rhs: &Value) -> Result<Value> {
+        let name = op.dunder();
+        if let Some(method) = self.operator_method(lhs, name) {
+            return self.call(&method, std::slice::from_ref(rhs), &[]);
+        }
+        if let Some(method) = self.operator_method(rhs, &format!("__r{}", name.trim_start_matches('_'))) {
+            return self.call(&method, std::slice::from_ref(lhs), &[]);
+        }
         if matches!(lhs, Value::Tensor(_)) || matches!(rhs, Value::Tensor(_)) {
             if matches!(lhs, Value::Tuple(..)) || matches!(rhs, Value::Tuple(..)) {
                 return Err(self.no_operator(op.as_str(), lhs, rhs));

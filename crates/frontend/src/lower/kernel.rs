@@ -77,6 +77,7 @@ pub fn compile(host: &dyn Host, request: &Request) -> Result<Function, CompileEr
         names,
         site,
         loops: 0,
+        constructs: None,
     });
     let flow = lowering.block(&definition.body, None);
     if let Flow::Return(returned) = flow

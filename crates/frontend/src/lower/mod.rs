@@ -23,9 +23,11 @@
 //! | `python`, `strings` | Python's own functions, and methods of strings |
 //! | `syntax`, `nesting` | text to syntax trees |
 //! | `constants` | Python's arithmetic at compile time |
+//! | `aggregates` | classes with fields and methods |
 //! | `names`, `structure` | what names stand for; tuples and records as tensors |
 //! | `parameters`, `describe`, `diagnostics` | reading arguments of built-ins, and messages |
 
+mod aggregates;
 mod arguments;
 mod attributes;
 mod branches;
@@ -142,6 +144,8 @@ struct Frame {
     site: Span,
     /// Run-time loops around the statement being evaluated.
     loops: u32,
+    /// In the constructor of an aggregate, the name of the parameter that may be given fields.
+    constructs: Option<String>,
 }
 
 impl Lowering<'_, '_> {

@@ -67,6 +67,8 @@ pub fn targets(target: &Expr, names: &mut BTreeSet<Name>) {
         Expr::Tuple(tuple) => tuple.elts.iter().for_each(|target| targets(target, names)),
         Expr::List(list) => list.elts.iter().for_each(|target| targets(target, names)),
         Expr::Starred(starred) => targets(&starred.value, names),
+        // `self.field = ...` in a constructor gives `self` a new value.
+        Expr::Attribute(attribute) => targets(&attribute.value, names),
         _ => {}
     }
 }

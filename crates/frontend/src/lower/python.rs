@@ -44,6 +44,8 @@ pub enum PythonFunction {
     BlockType,
     /// `tl.tensor_descriptor`
     TensorDescriptor,
+    /// `tl.aggregate_replace`
+    AggregateReplace,
 }
 
 impl PythonFunction {
@@ -93,6 +95,7 @@ static LANGUAGE: &[(&str, PythonFunction)] = &[
     ("pointer_type", PythonFunction::PointerType),
     ("block_type", PythonFunction::BlockType),
     ("tensor_descriptor", PythonFunction::TensorDescriptor),
+    ("aggregate_replace", PythonFunction::AggregateReplace),
     ("slice", PythonFunction::Slice),
     ("tuple", PythonFunction::Tuple),
 ];
@@ -105,6 +108,9 @@ impl Lowering<'_, '_> {
         positional: &[Value],
         keywords: &[(String, Value)],
     ) -> Result<Value> {
+        if function == PythonFunction::AggregateReplace {
+            return self.replace_fields(positional, keywords);
+        }
         if let Some((keyword, _)) = keywords.first()
             && function != PythonFunction::Print
         {
@@ -289,7 +295,9 @@ impl Lowering<'_, '_> {
             Value::Python(PythonFunction::BlockType) => is_record(value, RecordKind::BlockType),
             Value::Python(PythonFunction::TensorDescriptor) => is_record(value, RecordKind::TensorDescriptor),
             Value::Python(PythonFunction::Slice) => matches!(value, Value::Slice(_)),
-            Value::TupleClass(class) => matches!(value, Value::Tuple(_, Some(own)) if own == class),
+            Value::TupleClass(class) => {
+                matches!(value, Value::Tuple(_, Some(own)) if self.is_subclass(own, class))
+            }
             other => {
                 return Err(
                     self.error(format!("{} is not a class that a kernel knows", self.describe(other)))

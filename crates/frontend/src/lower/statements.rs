@@ -88,6 +88,10 @@ impl Lowering<'_, '_> {
             }
             Stmt::Assign(assign) => {
                 let value = self.expression(&assign.value)?;
+                if let [Expr::Attribute(target)] = &*assign.targets {
+                    self.assign_field(target, &value)?;
+                    return Ok(Flow::Next);
+                }
                 self.at(assign.value.range());
                 let value = self.materialise(&value)?;
                 for target in &assign.targets {

@@ -39,6 +39,8 @@ impl Lowering<'_, '_> {
     pub fn materialise(&mut self, value: &Value) -> Result<Value> {
         Ok(match value {
             Value::Bool(_) | Value::Int(_) | Value::Float(_) => Value::Tensor(self.to_tensor(value)?),
+            // The fields of an aggregate were made what they are declared to be when it was constructed.
+            Value::Tuple(_, Some(class)) if class.is_aggregate() => value.clone(),
             Value::Tuple(items, class) => {
                 let items: Result<Arc<[Value]>> = items.iter().map(|item| self.materialise(item)).collect();
                 Value::Tuple(items?, class.clone())

@@ -252,6 +252,6 @@ impl SourceHost {
 
     fn tuple_class(&mut self, name: &str, fields: Vec<String>) -> TupleClass {
         let object: ObjectRef = self.add_object(Object::TupleClass);
-        TupleClass { object, name: name.to_owned(), fields: fields.into() }
+        TupleClass { object, name: name.to_owned(), fields: fields.into(), constants: None }
     }
 }
