@@ -122,6 +122,16 @@ impl Lowering<'_, '_> {
                 returns.then_some(Returned { value: None, span })
             }
         };
+        let returned = returned.map(|Returned { value, span }| {
+            let value = value.and_then(|value| match self.materialise(&value) {
+                Ok(value) => Some(value),
+                Err(error) => {
+                    self.report(*error);
+                    None
+                }
+            });
+            Returned { value, span }
+        });
         Branch { names: self.frame().names.clone(), returned, span, written }
     }
 

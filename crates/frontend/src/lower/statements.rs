@@ -135,7 +135,7 @@ impl Lowering<'_, '_> {
                     )));
                 }
                 self.at(return_.range());
-                let value = value.and_then(|value| self.materialise(&value));
+                // A constant stays one on the way out, unless it is joined with another value at run time.
                 let value = match value {
                     Ok(value) => Some(value),
                     Err(error) => {
