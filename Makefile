@@ -35,6 +35,8 @@ rust-tests:
 assembler-tests: $(VENV)/.test-tools
 	TEGULA_PTXAS="$$(find $(CURDIR)/$(VENV) -name ptxas | head -n 1)" \
 		cargo test --package tegula-ptx --test assembles --locked --quiet -- --ignored
+	TEGULA_TEST_PACKAGES="$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" \
+		cargo test --package tegula-runtime --test assemblers --locked --quiet -- --ignored
 
 # The command line is tested as a separate process, so it is built here.
 python-tests: $(VENV)/.installed $(VENV)/.test-tools

@@ -8,7 +8,14 @@ from __future__ import annotations
 
 from . import _native, errors, knobs, language
 from .compiler import CompilationError
-from .errors import AutotunerError, InternalCompilerError, KernelAssertionError, OutOfResources, TegulaError
+from .errors import (
+    AutotunerError,
+    DriverError,
+    InternalCompilerError,
+    KernelAssertionError,
+    OutOfResources,
+    TegulaError,
+)
 from .language.aggregates import aggregate
 from .runtime.autotuner import Autotuner, Config, Heuristics, autotune, heuristics
 from .runtime.jit import (
@@ -61,6 +68,7 @@ __all__ = [
     "CompilationError",
     "Config",
     "ConstexprFunction",
+    "DriverError",
     "Heuristics",
     "InternalCompilerError",
     "JITFunction",

@@ -44,10 +44,15 @@ class OutOfResources(TegulaError, RuntimeError):
         self.name = name
 
     def __str__(self) -> str:
+        unit = "bytes of " if self.name == "shared memory" else ""
         return (
-            f"out of resources: the kernel needs {self.required} of {self.name}, the hardware has {self.limit}; "
-            "smaller blocks or a smaller `num_stages` need less"
+            f"out of resources: a program of the kernel needs {self.required} {unit}{self.name}, the hardware has "
+            f"{self.limit}; smaller blocks, a smaller `num_stages` or more warps need less"
         )
+
+
+class DriverError(TegulaError, RuntimeError):
+    """The CUDA driver reports an error: of this launch, or of an earlier one that has failed since."""
 
 
 class AutotunerError(TegulaError):

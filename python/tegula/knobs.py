@@ -26,10 +26,14 @@ class Autotuning:
 
 
 class Runtime:
-    """`TEGULA_DEBUG`: checks accesses of kernels on the CPU against the arrays passed."""
+    """`TEGULA_DEBUG`: checks accesses of kernels on the CPU against the arrays passed.
+
+    `TEGULA_TARGET`: what kernels are compiled for in the place of their arguments' device: `cpu`, `sm_80`, `sm_90`.
+    """
 
     def __init__(self) -> None:
         self.debug = _flag("TEGULA_DEBUG")
+        self.target = os.environ.get("TEGULA_TARGET") or None
 
     @property
     def debug(self) -> bool:
@@ -39,6 +43,15 @@ class Runtime:
     def debug(self, on: bool) -> None:
         self._debug = bool(on)
         _native.set_debug(self._debug)
+
+    @property
+    def target(self) -> str | None:
+        return self._target
+
+    @target.setter
+    def target(self, name: str | None) -> None:
+        _native.set_target(name)
+        self._target = name
 
 
 autotuning = Autotuning()

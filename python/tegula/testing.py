@@ -2,67 +2,40 @@
 
 from __future__ import annotations
 
-import math
 import os
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from . import _native
+from .timing import do_bench, do_bench_cudagraph
 
-def _quantile(sorted_times: list[float], q: float) -> float:
-    """The quantile of sorted values, interpolated linearly between neighbours."""
-    if not 0 <= q <= 1:
-        raise ValueError(f"a quantile lies from 0 to 1, but {q} does not")
-    place = q * (len(sorted_times) - 1)
-    low = math.floor(place)
-    high = min(low + 1, len(sorted_times) - 1)
-    return sorted_times[low] + (sorted_times[high] - sorted_times[low]) * (place - low)
-
-
-def _summarise(times: list[float], quantiles: Any, return_mode: str) -> Any:
-    times = sorted(times)
-    if quantiles is not None:
-        values = [_quantile(times, q) for q in quantiles]
-        return values[0] if len(values) == 1 else values
-    if return_mode == "all":
-        return times
-    if return_mode == "min":
-        return times[0]
-    if return_mode == "max":
-        return times[-1]
-    return math.fsum(times) / len(times) if return_mode == "mean" else _quantile(times, 0.5)
+__all__ = [
+    "Benchmark",
+    "Mark",
+    "assert_close",
+    "compile_cold",
+    "do_bench",
+    "do_bench_cudagraph",
+    "perf_report",
+]
 
 
-def do_bench(
-    fn: Callable[[], Any],
-    warmup: float = 25,
-    rep: float = 100,
-    grad_to_none: Any = None,
-    quantiles: Any = None,
-    return_mode: str = "mean",
-) -> Any:
-    """How long a call of `fn` takes, in milliseconds.
+def compile_cold(
+    kernel: Any,
+    signature: dict[str, str],
+    constexprs: dict[str, Any],
+    num_warps: int = 4,
+    num_stages: int = 3,
+    target: str = "sm_90",
+) -> bytes:
+    """The machine code of a kernel, compiled from its source with no cache read or written; needs no GPU.
 
-    It is called for `warmup` milliseconds to warm caches and for `rep` milliseconds to be timed, each at least once.
-    `grad_to_none` are tensors whose gradients are dropped before each call. The result is a list of the `quantiles`, or
-    what `return_mode` says: `"min"`, `"max"`, `"mean"`, `"median"` or `"all"` times.
+    `signature` gives the types of run-time parameters, `{"x_ptr": "*bf16", "n": "i32"}`; pointers and integers count as
+    multiples of 16.
     """
-    if return_mode not in ("min", "max", "mean", "median", "all"):
-        raise ValueError(f"`return_mode` is min, max, mean, median or all, not {return_mode!r}")
-
-    def timed() -> float:
-        for tensor in grad_to_none or ():
-            tensor.grad = None
-        began = time.perf_counter()
-        fn()
-        return (time.perf_counter() - began) * 1e3
-
-    fn()
-    estimate = max(min(timed() for _ in range(3)), 1e-6)
-    for _ in range(int(warmup / estimate)):
-        timed()
-    return _summarise([timed() for _ in range(max(1, int(rep / estimate)))], quantiles, return_mode)
+    compiled = _native.compile_ahead(kernel, signature, constexprs, target, num_warps, num_stages)
+    return compiled.asm["cubin"]
 
 
 def _as_array(values: Any) -> Any:

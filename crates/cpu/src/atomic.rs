@@ -3,9 +3,9 @@
 use crate::block::Block;
 use crate::buffer::Buffer;
 use crate::execute::{Executor, Outcome};
-use crate::launch::StopReason;
 use crate::hazard::EVERYWHERE;
 use crate::launch::LaunchError;
+use crate::launch::StopReason;
 use crate::program::{AtomicRmw, Operand, Place, ValueType};
 use crate::scalar;
 use crate::strided::Strided;
@@ -140,8 +140,9 @@ impl Executor<'_> {
         if address.is_multiple_of(width as u64) {
             return Ok(());
         }
-        let message =
-            format!("an atomic operation on {width} bytes at {address:#x}, which is not a multiple of {width}");
+        let message = format!(
+            "an atomic operation on {width} bytes at {address:#x}, which is not a multiple of {width}"
+        );
         Err(self.error(StopReason::Invalid, message))
     }
 }

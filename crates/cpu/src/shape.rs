@@ -3,8 +3,8 @@
 use crate::block::{Block, Bounds};
 use crate::buffer::Buffer;
 use crate::execute::{Executor, Outcome};
-use crate::launch::StopReason;
 use crate::fill::{self, Elements};
+use crate::launch::StopReason;
 use crate::program::{Operand, Place, Reshape, ShapeChange};
 use crate::scalar;
 use crate::strided::{Strided, Tile};

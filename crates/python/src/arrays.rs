@@ -1,10 +1,11 @@
 //! Reading arrays: address, type of elements, whether they may be written.
 //!
-//! torch tensors are recognised by their class and read through two attributes and a method; everything else through
-//! `__array_interface__` or DLPack.
+//! torch tensors are recognised by their class and read through a few attributes and methods; everything else through
+//! `__array_interface__`, `__cuda_array_interface__` or DLPack.
 
 use crate::classes::type_name;
 use crate::constants::{numpy_scalar, scalar_type};
+use crate::device::Place;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::ffi::c_str;
 use pyo3::intern;
@@ -19,6 +20,8 @@ pub struct Array<'py> {
     pub address: u64,
     pub scalar: Scalar,
     pub read_only: bool,
+    /// Where its memory is; `None` if the object does not say.
+    pub place: Option<Place>,
     /// The object that says how far the array extends.
     layout: Layout<'py>,
 }
@@ -48,10 +51,10 @@ pub fn read<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Array<'py>>> {
         if numpy_scalar(object)?.is_some() {
             return Ok(None);
         }
-        return array_interface(object, &interface).map(Some);
+        return array_interface(object, &interface, |_| Ok(Place::Cpu)).map(Some);
     }
-    if object.hasattr(intern!(py, "__cuda_array_interface__"))? {
-        return Err(elsewhere("a CUDA device"));
+    if let Ok(interface) = object.getattr(intern!(py, "__cuda_array_interface__")) {
+        return array_interface(object, &interface, Place::of_address).map(Some);
     }
     if object.hasattr(intern!(py, "__dlpack__"))? {
         return dlpack(object).map(Some);
@@ -129,8 +132,9 @@ fn span(address: u64, shape: &[i64], strides: Option<&[i64]>, element: u32) -> (
 struct Torch {
     tensor: Py<PyType>,
     parameter: Py<PyType>,
-    /// `torch.Tensor.data_ptr`, looked up once.
+    /// `torch.Tensor.data_ptr` and `torch.Tensor.get_device`, looked up once.
     data_ptr: Py<PyAny>,
+    get_device: Py<PyAny>,
     /// torch has one object a type, so they are known by identity.
     dtypes: Vec<(Py<PyAny>, Scalar)>,
 }
@@ -156,6 +160,7 @@ fn torch(py: Python<'_>) -> Option<&'static Torch> {
         }
         Ok(Torch {
             data_ptr: tensor.getattr("data_ptr")?.unbind(),
+            get_device: tensor.getattr("get_device")?.unbind(),
             tensor: tensor.unbind(),
             parameter: parameter.unbind(),
             dtypes,
@@ -206,13 +211,18 @@ pub fn torch_dtype(object: &Bound<'_, PyAny>) -> Option<Scalar> {
 
 fn tensor<'py>(object: &Bound<'py, PyAny>, torch: &Torch) -> PyResult<Array<'py>> {
     let py = object.py();
-    if !object.getattr(intern!(py, "is_cpu"))?.is_truthy()? {
+    let place = if object.getattr(intern!(py, "is_cuda"))?.is_truthy()? {
+        Place::Cuda(torch.get_device.bind(py).call1((object,))?.extract()?)
+    } else if object.getattr(intern!(py, "is_cpu"))?.is_truthy()? {
+        Place::Cpu
+    } else {
         return Err(elsewhere(&object.getattr(intern!(py, "device"))?.str()?.to_string()));
-    }
+    };
     let dtype = object.getattr(intern!(py, "dtype"))?;
     let scalar = torch.scalar(&dtype).ok_or_else(|| no_type(&dtype))?;
     let address = torch.data_ptr.bind(py).call1((object,))?.extract()?;
-    Ok(Array { address, scalar, read_only: false, layout: Layout::Tensor(object.clone()) })
+    let layout = Layout::Tensor(object.clone());
+    Ok(Array { address, scalar, read_only: false, place: Some(place), layout })
 }
 
 /// A wrapper of a tensor: `data_ptr()` and a `dtype` of torch or of `tegula.language`.
@@ -223,16 +233,23 @@ fn duck<'py>(object: &Bound<'py, PyAny>) -> PyResult<Array<'py>> {
     let address = object.call_method0("data_ptr")?.extract()?;
     let sized = object.hasattr("shape")? && object.hasattr("stride")?;
     let layout = if sized { Layout::Tensor(object.clone()) } else { Layout::Unknown };
-    Ok(Array { address, scalar, read_only: false, layout })
+    // What stands for a tensor where only its type matters is nowhere.
+    let place = object.getattr("device").ok().and_then(|device| Place::of_torch_device(&device));
+    Ok(Array { address, scalar, read_only: false, place, layout })
 }
 
-fn array_interface<'py>(object: &Bound<'py, PyAny>, interface: &Bound<'py, PyAny>) -> PyResult<Array<'py>> {
+/// Reads `__array_interface__` or `__cuda_array_interface__`, whose entries are the same; `place` says where an address is.
+fn array_interface<'py>(
+    object: &Bound<'py, PyAny>,
+    interface: &Bound<'py, PyAny>,
+    place: impl FnOnce(u64) -> PyResult<Place>,
+) -> PyResult<Array<'py>> {
     let py = object.py();
     let interface = interface.cast::<PyDict>()?;
     let field = |name: &Bound<'py, PyString>| {
         interface
             .get_item(name)?
-            .ok_or_else(|| PyTypeError::new_err(format!("its `__array_interface__` has no entry {name}")))
+            .ok_or_else(|| PyTypeError::new_err(format!("its array interface has no entry {name}")))
     };
     let type_text = field(intern!(py, "typestr"))?;
     let known = type_text.cast::<PyString>().ok().and_then(|text| text.to_str().ok());
@@ -250,9 +267,11 @@ fn array_interface<'py>(object: &Bound<'py, PyAny>, interface: &Bound<'py, PyAny
     let data = field(intern!(py, "data"))?;
     let data = data
         .cast::<PyTuple>()
-        .map_err(|_| PyTypeError::new_err("the `data` of its `__array_interface__` is no tuple"))?;
+        .map_err(|_| PyTypeError::new_err("the `data` of its array interface is no tuple"))?;
+    let address = data.get_item(0)?.extract()?;
     Ok(Array {
-        address: data.get_item(0)?.extract()?,
+        address,
+        place: Some(place(address)?),
         scalar,
         read_only: data.get_item(1)?.is_truthy()?,
         layout: Layout::Interface(interface.clone()),
@@ -310,10 +329,12 @@ fn dl_tensor<'c>(capsule: &'c Bound<'_, PyCapsule>) -> PyResult<&'c DlTensor> {
 }
 
 fn dlpack<'py>(object: &Bound<'py, PyAny>) -> PyResult<Array<'py>> {
-    let (device, _): (i32, i32) = object.call_method0("__dlpack_device__")?.extract()?;
-    if !matches!(device, DL_CPU | DL_CUDA_HOST) {
-        return Err(elsewhere(&format!("DLPack device {device}")));
-    }
+    let (device, number): (i32, i32) = object.call_method0("__dlpack_device__")?.extract()?;
+    let place = match device {
+        DL_CPU | DL_CUDA_HOST => Place::Cpu,
+        DL_CUDA => Place::Cuda(number.max(0) as u32),
+        _ => return Err(elsewhere(&format!("DLPack device {device}"))),
+    };
     let capsule = object.call_method0("__dlpack__")?.cast_into::<PyCapsule>()?;
     let tensor = dl_tensor(&capsule)?;
     let scalar = match (tensor.type_code, tensor.type_bits, tensor.type_lanes) {
@@ -340,16 +361,17 @@ fn dlpack<'py>(object: &Bound<'py, PyAny>) -> PyResult<Array<'py>> {
         return Err(PyTypeError::new_err(message));
     };
     let address = (tensor.data as u64).wrapping_add(tensor.byte_offset);
-    Ok(Array { address, scalar, read_only: false, layout: Layout::DlPack(capsule) })
+    Ok(Array { address, scalar, read_only: false, place: Some(place), layout: Layout::DlPack(capsule) })
 }
 
-/// `kDLCPU` and `kDLCUDAHost` of the DLPack standard.
+/// `kDLCPU`, `kDLCUDA` and `kDLCUDAHost` of the DLPack standard.
 const DL_CPU: i32 = 1;
+const DL_CUDA: i32 = 2;
 const DL_CUDA_HOST: i32 = 3;
 
 fn elsewhere(device: &str) -> PyErr {
     PyValueError::new_err(format!(
-        "it is on the device {device}, but this kernel runs on the CPU; copy it there first"
+        "it is on the device {device}, but kernels run on the CPU and on CUDA devices; copy it there first"
     ))
 }
 

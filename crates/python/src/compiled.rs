@@ -3,18 +3,22 @@
 use crate::constants::Objects;
 use crate::dependencies::Dependency;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
-use tegula_runtime::Executable;
+use pyo3::types::{PyBytes, PyDict};
+use tegula_runtime::{Executable, Options};
 
 /// A kernel compiled for one specialisation of its arguments; what a launch returns.
 #[pyclass(frozen, module = "tegula")]
 pub struct CompiledKernel {
     pub executable: Executable,
+    pub options: Options,
     /// What has to hold still for the kernel to be current.
     pub dependencies: Vec<Dependency>,
     /// The objects that the kernel's key refers to by address.
     pub objects: Objects,
 }
+
+/// Bytes of a register.
+const REGISTER_BYTES: u32 = 4;
 
 #[pymethods]
 impl CompiledKernel {
@@ -24,18 +28,58 @@ impl CompiledKernel {
         &self.executable.function().name
     }
 
-    /// The target, as on the command line: `cpu`.
+    /// The target, as on the command line: `cpu`, `sm_90a`.
     #[getter]
     fn target(&self) -> String {
         self.executable.target().to_string()
     }
 
-    /// The stages of the compilation by name; `ir` is the text of the optimised intermediate representation.
+    /// The stages of the compilation by name: `ir` is the text of the optimised intermediate representation; on GPUs,
+    /// `layouts` and `ptx` are texts, and `cubin` is the machine code.
     #[getter]
     fn asm<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let stages = PyDict::new(py);
         stages.set_item("ir", self.executable.function().to_string())?;
+        if let Some(kernel) = self.executable.cuda() {
+            let code = kernel.code();
+            stages.set_item("layouts", &code.layouts)?;
+            stages.set_item("ptx", &code.ptx)?;
+            stages.set_item("cubin", PyBytes::new(py, &code.cubin))?;
+        }
         Ok(stages)
+    }
+
+    /// Name, target, warps, stages, and bytes of shared memory, as attributes.
+    #[getter]
+    fn metadata<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let facts = PyDict::new(py);
+        facts.set_item("name", self.name())?;
+        facts.set_item("target", self.target())?;
+        facts.set_item("num_warps", self.options.num_warps)?;
+        facts.set_item("num_stages", self.options.num_stages)?;
+        facts.set_item("num_ctas", self.options.num_ctas)?;
+        facts.set_item("maxnreg", self.options.maxnreg)?;
+        facts.set_item("shared", self.shared())?;
+        py.import("types")?.getattr("SimpleNamespace")?.call((), Some(&facts))
+    }
+
+    /// Bytes of shared memory of one program; 0 on the CPU.
+    #[getter]
+    fn shared(&self) -> u32 {
+        self.executable.cuda().map_or(0, |kernel| kernel.code().shared_bytes)
+    }
+
+    /// Registers of one thread; `None` on the CPU, or where the assembler does not say.
+    #[getter]
+    fn n_regs(&self) -> Option<u32> {
+        self.executable.cuda()?.code().report.registers
+    }
+
+    /// Registers that one thread stores to memory and loads back for want of room, each way counted; `None` as for `n_regs`.
+    #[getter]
+    fn n_spills(&self) -> Option<u32> {
+        let bytes = self.executable.cuda()?.code().report.spilled_bytes?;
+        Some(bytes.div_ceil(REGISTER_BYTES))
     }
 
     fn __repr__(&self) -> String {

@@ -16,7 +16,12 @@ pub fn to_python(py: Python<'_>, error: &Error) -> PyErr {
         }
         Error::Internal { .. } => exception(py, "InternalCompilerError", (message,)),
         Error::Launch { .. } => exception(py, "KernelAssertionError", (message,)),
-        Error::Option(_) => PyValueError::new_err(message),
+        Error::OutOfResources { required, available, resource, .. } => {
+            exception(py, "OutOfResources", (*required, *available, resource.name()))
+        }
+        Error::Assembler { .. } => exception(py, "InternalCompilerError", (message,)),
+        Error::Driver(_) => exception(py, "DriverError", (message,)),
+        Error::Option(_) | Error::Grid { .. } => PyValueError::new_err(message),
         Error::IntegerRange(_) => PyOverflowError::new_err(message),
         Error::ArgumentCount { .. } => PyTypeError::new_err(message),
     }

@@ -3,6 +3,9 @@
 use crate::arrays;
 use crate::binding::bind;
 use crate::compiled::CompiledKernel;
+use crate::constants::Objects;
+use crate::dependencies::Dependency;
+use crate::device::{self, Placement};
 use crate::errors;
 use crate::function::JITFunction;
 use crate::grid::Grid;
@@ -14,7 +17,10 @@ use pyo3::types::{PyDict, PyTuple};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tegula_frontend::{HostValue, Request};
-use tegula_runtime::{Error, Executable, LaunchOptions, Target, executable};
+use tegula_ir::Function;
+use tegula_runtime::{
+    DiskCache, Error, Executable, LaunchOptions, Options, Specialization, Target, Variant, executable,
+};
 
 /// A kernel with its grid: `kernel[grid]`.
 #[pyclass(frozen, module = "tegula._native")]
@@ -44,7 +50,7 @@ pub fn set_debug(on: bool) {
     DEBUG.store(on, Ordering::Relaxed);
 }
 
-/// Launches a kernel and waits for its end.
+/// Launches a kernel: on the CPU, and waits for its end; on a GPU, without waiting.
 pub fn launch(
     kernel: &Bound<'_, JITFunction>,
     positional: &Bound<'_, PyTuple>,
@@ -63,10 +69,11 @@ fn run(
     let py = kernel.py();
     let function = kernel.get();
     function.call_hooks(positional, keywords)?;
-    let (bound, _options) = bind(&function.name, &function.parameters, positional, keywords)?;
+    let (bound, options) = bind(&function.name, &function.parameters, positional, keywords)?;
     let purpose = if DEBUG.load(Ordering::Relaxed) { Purpose::CheckedLaunch } else { Purpose::Launch };
     let mut arguments = specialize(kernel, &bound, purpose)?;
-    let compiled = find_or_compile(kernel, &mut arguments, &bound)?;
+    let placement = device::of_launch(py, arguments.place.map(|(place, _)| place))?;
+    let compiled = find_or_compile(kernel, &mut arguments, &bound, placement.target(), options)?;
     let grid = grid.resolve(py, || {
         let meta = PyDict::new(py);
         for (parameter, argument) in function.parameters.iter().zip(&bound) {
@@ -94,12 +101,21 @@ fn run(
             return Err(PyValueError::new_err(message));
         }
     }
-    let bounds = arguments.ranges.take().filter(|_| !arguments.unknown_extent);
-    let options = LaunchOptions { threads: None, bounds };
     let leaves = &arguments.leaves;
-    // SAFETY: as in Triton, the addresses that a kernel computes from its arguments are the caller's responsibility;
-    // the arrays themselves outlive the launch, since the caller holds them.
-    let outcome = py.detach(|| unsafe { executable.launch(grid, leaves, &options) });
+    let outcome = match placement {
+        Placement::Cpu => {
+            let bounds = arguments.ranges.take().filter(|_| !arguments.unknown_extent);
+            let options = LaunchOptions { threads: None, bounds };
+            // SAFETY: as in Triton, the addresses that a kernel computes from its arguments are the caller's
+            // responsibility; the arrays themselves outlive the launch, since the caller holds them.
+            py.detach(|| unsafe { executable.launch(grid, leaves, &options) })
+        }
+        Placement::Cuda { device, .. } => {
+            let stream = device::current_stream(py, device)?;
+            // SAFETY: as above; what frees an array on the same stream, as torch does, waits for the kernel.
+            py.detach(|| unsafe { executable.launch_cuda(device, stream, grid, leaves) })
+        }
+    };
     match outcome {
         Ok(()) => Ok(compiled),
         Err(error) => Err(errors::to_python(py, &error)),
@@ -114,9 +130,10 @@ pub fn compile(
 ) -> PyResult<Py<CompiledKernel>> {
     let function = kernel.get();
     errors::guarded(kernel.py(), &function.name, || {
-        let (bound, _options) = bind(&function.name, &function.parameters, positional, keywords)?;
+        let (bound, options) = bind(&function.name, &function.parameters, positional, keywords)?;
         let mut arguments = specialize(kernel, &bound, Purpose::Compilation)?;
-        find_or_compile(kernel, &mut arguments, &bound)
+        let target = device::of_compilation(kernel.py(), arguments.place.map(|(place, _)| place))?;
+        find_or_compile(kernel, &mut arguments, &bound, target, options)
     })
 }
 
@@ -137,41 +154,26 @@ fn find_or_compile(
     kernel: &Bound<'_, JITFunction>,
     arguments: &mut Arguments,
     bound: &[Bound<'_, PyAny>],
+    target: Target,
+    options: Options,
 ) -> PyResult<Py<CompiledKernel>> {
     let py = kernel.py();
     let function = kernel.get();
-    if let Some(compiled) = function.cache.get(&arguments.key) {
+    let variant = Variant::new(target, options, &arguments.key);
+    if let Some(compiled) = function.cache.get(&variant) {
         if is_current(py, compiled.get())? {
             return Ok(compiled.clone_ref(py));
         }
-        function.cache.remove(&arguments.key, &compiled);
+        function.cache.remove(&variant, &compiled);
     }
     let (key, objects) = (&arguments.key, &arguments.objects);
     let unbound = kernel.clone().unbind();
+    let disk_cache = device::disk_cache(py, target)?;
     // Another thread may be compiling the same: waiting for it with the interpreter's lock held would stop both.
     let outcome: Result<Arc<Py<CompiledKernel>>, Error> = py.detach(|| {
-        function.cache.get_or_compile(key, || {
-            let (lowered, dependencies, mut kept) = Python::attach(|py| {
-                let host = LiveHost::new(py);
-                let objects: Vec<_> = objects.iter().map(|object| object.bind(py).clone()).collect();
-                let resolve = |number| {
-                    let object = objects.iter().find(|object| crate::constants::number(object) == number);
-                    object.map_or(HostValue::None, |object| host.value(object))
-                };
-                let request = Request {
-                    kernel: host.function_ref(unbound.bind(py)),
-                    arguments: key.iter().map(|one| one.to_argument(&resolve)).collect(),
-                };
-                let lowered = executable::lower(&host, &request);
-                let (dependencies, kept) = host.finish();
-                (lowered, dependencies, kept)
-            });
-            let executable = Executable::new(lowered?, Target::Cpu)?;
-            Python::attach(|py| {
-                kept.extend(objects.iter().map(|object| object.clone_ref(py)));
-                let compiled = CompiledKernel { executable, dependencies, objects: kept };
-                Ok(Py::new(py, compiled).expect("an object without a base class needs memory alone"))
-            })
+        function.cache.get_or_compile(&variant, || {
+            Python::attach(|py| Lowered::new(unbound.bind(py), key, objects))
+                .finish(target, options, disk_cache)
         })
     });
     match outcome {
@@ -184,6 +186,53 @@ fn find_or_compile(
             }
             Err(errors::to_python(py, &error))
         }
+    }
+}
+
+/// A kernel after the front end, with what the front end read of the live program.
+pub struct Lowered {
+    function: Result<Function, Error>,
+    dependencies: Vec<Dependency>,
+    objects: Objects,
+}
+
+impl Lowered {
+    /// Runs the front end; `key` has one specialisation a parameter, which refers to `objects`.
+    pub fn new(kernel: &Bound<'_, JITFunction>, key: &[Specialization], objects: &[Py<PyAny>]) -> Lowered {
+        let py = kernel.py();
+        let host = LiveHost::new(py);
+        let objects: Vec<_> = objects.iter().map(|object| object.bind(py).clone()).collect();
+        let resolve = |number| {
+            let object = objects.iter().find(|object| crate::constants::number(object) == number);
+            object.map_or(HostValue::None, |object| host.value(object))
+        };
+        let request = Request {
+            kernel: host.function_ref(kernel),
+            arguments: key.iter().map(|one| one.to_argument(&resolve)).collect(),
+        };
+        let function = executable::lower(&host, &request);
+        let (dependencies, mut kept) = host.finish();
+        kept.extend(objects.into_iter().map(Bound::unbind));
+        Lowered { function, dependencies, objects: kept }
+    }
+
+    /// Runs passes and back end, which need no Python, and makes the object that Python gets.
+    pub fn finish(
+        self,
+        target: Target,
+        options: Options,
+        cache: Option<DiskCache>,
+    ) -> Result<Py<CompiledKernel>, Error> {
+        let executable = Executable::new(self.function?, target, &options, cache.as_ref())?;
+        Python::attach(|py| {
+            let compiled = CompiledKernel {
+                executable,
+                options,
+                dependencies: self.dependencies,
+                objects: self.objects,
+            };
+            Ok(Py::new(py, compiled).expect("an object without a base class needs memory alone"))
+        })
     }
 }
 

@@ -4,14 +4,16 @@
 //! [`function`] holds the kernel, [`grid`] the grid; [`binding`] finds each parameter's argument;
 //! [`specialize`] says what the compiler may know of it ([`arrays`] reads tensors, [`constants`] constants);
 //! [`launch`] looks the compiled kernel up, or has [`host`] answer the front end's questions while it is compiled
-//! ([`source`] finds the text), checks that what it was compiled from still stands ([`dependencies`]), and runs it.
+//! ([`source`] finds the text) for the target that [`device`] chooses, checks that what it was compiled from still stands ([`dependencies`]), and runs it.
 
+mod ahead;
 mod arrays;
 mod binding;
 mod classes;
 mod compiled;
 mod constants;
 mod dependencies;
+mod device;
 mod errors;
 mod function;
 mod grid;
@@ -35,5 +37,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(language::language_constants, module)?)?;
     module.add_function(wrap_pyfunction!(language::language_types, module)?)?;
     module.add_function(wrap_pyfunction!(launch::set_debug, module)?)?;
+    module.add_function(wrap_pyfunction!(device::set_target, module)?)?;
+    module.add_function(wrap_pyfunction!(ahead::compile_ahead, module)?)?;
     Ok(())
 }

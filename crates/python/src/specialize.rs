@@ -4,6 +4,7 @@ use crate::arrays;
 use crate::binding::Parameter;
 use crate::classes::{classes, is_instance};
 use crate::constants::{Objects, constant, named_tuple_class, numpy_scalar, pointer_type, scalar_type};
+use crate::device::Place;
 use crate::function::JITFunction;
 use crate::language::LanguageFunction;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -37,6 +38,10 @@ pub struct Arguments {
     pub ranges: Option<Vec<ArrayRange>>,
     /// Whether an array's extent is unknown, so that nothing can be checked.
     pub unknown_extent: bool,
+    /// Where the arrays are, with the index of the first one's parameter; `None` if none says.
+    pub place: Option<(Place, usize)>,
+    /// Where an array is that is not where the first one is.
+    misplaced: Option<Place>,
     /// Whether a `torch.dtype` stands for a tensor of that type.
     types_are_tensors: bool,
     /// What owns memory for the time of the launch.
@@ -66,6 +71,13 @@ impl Arguments {
             match specialized {
                 Ok(specialized) => arguments.key.push(specialized),
                 Err(error) => return Err((index, error)),
+            }
+            if let (Some(here), Some((first, at))) = (arguments.misplaced, arguments.place) {
+                let message = format!(
+                    "it is on {here}, but `{}` is on {first}; the arrays of a launch must be on one device",
+                    parameters[at].name
+                );
+                return Err((index, PyValueError::new_err(message)));
             }
         }
         Ok(arguments)
@@ -179,6 +191,11 @@ impl Arguments {
         parameter: &Parameter,
         array: &arrays::Array<'_>,
     ) -> PyResult<Specialization> {
+        match (array.place, self.place) {
+            (Some(here), None) => self.place = Some((here, index)),
+            (Some(here), Some((first, _))) if here != first => self.misplaced = Some(here),
+            _ => {}
+        }
         if array.read_only {
             self.read_only.push((self.leaves.len(), index));
         }

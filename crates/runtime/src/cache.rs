@@ -1,8 +1,47 @@
 //! Compiled kernels in memory, by what they were compiled for.
 
+use crate::options::Options;
 use crate::specialization::Specialization;
-use rustc_hash::FxHashMap;
+use crate::target::Target;
+use hashbrown::{Equivalent, HashMap};
+use rustc_hash::FxBuildHasher;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+/// What a kernel is compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Variant<'a> {
+    target: Target,
+    options: Options,
+    arguments: &'a [Specialization],
+}
+
+impl<'a> Variant<'a> {
+    /// Arguments for the CPU, which has no use for options.
+    pub fn cpu(arguments: &'a [Specialization]) -> Variant<'a> {
+        Variant::new(Target::Cpu, Options::default(), arguments)
+    }
+
+    /// Arguments for a target. Options make different variants on GPUs alone.
+    pub fn new(target: Target, options: Options, arguments: &'a [Specialization]) -> Variant<'a> {
+        let options = if target == Target::Cpu { Options::default() } else { options };
+        Variant { target, options, arguments }
+    }
+}
+
+/// A variant in the map. Its fields are those of [`Variant`], so that the two hash alike.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct OwnedVariant {
+    target: Target,
+    options: Options,
+    arguments: Box<[Specialization]>,
+}
+
+impl Equivalent<OwnedVariant> for Variant<'_> {
+    fn equivalent(&self, owned: &OwnedVariant) -> bool {
+        let OwnedVariant { target, options, arguments } = owned;
+        self.target == *target && self.options == *options && self.arguments == &**arguments
+    }
+}
 
 /// One kernel's compiled variants.
 ///
@@ -13,7 +52,7 @@ pub struct Cache<T> {
     slots: Mutex<Slots<T>>,
 }
 
-type Slots<T> = FxHashMap<Box<[Specialization]>, Arc<Slot<T>>>;
+type Slots<T> = HashMap<OwnedVariant, Arc<Slot<T>>, FxBuildHasher>;
 
 /// The place of one variant: empty while it is being compiled, and after a compilation that failed.
 #[derive(Debug)]
@@ -30,7 +69,7 @@ impl<T> Default for Cache<T> {
 
 impl<T> Cache<T> {
     /// The variant for `key`, if it has been compiled.
-    pub fn get(&self, key: &[Specialization]) -> Option<Arc<T>> {
+    pub fn get(&self, key: &Variant<'_>) -> Option<Arc<T>> {
         lock(&self.slots).get(key)?.compiled.get().cloned()
     }
 
@@ -40,7 +79,7 @@ impl<T> Cache<T> {
     /// Those of `compile`; the next call tries again.
     pub fn get_or_compile<E>(
         &self,
-        key: &[Specialization],
+        key: &Variant<'_>,
         compile: impl FnOnce() -> Result<T, E>,
     ) -> Result<Arc<T>, E> {
         let slot = {
@@ -49,7 +88,9 @@ impl<T> Cache<T> {
                 Some(slot) => Arc::clone(slot),
                 None => {
                     let slot = Arc::new(Slot { compiled: OnceLock::new(), compiling: Mutex::new(()) });
-                    slots.insert(key.into(), Arc::clone(&slot));
+                    let Variant { target, options, arguments } = *key;
+                    let owned = OwnedVariant { target, options, arguments: arguments.into() };
+                    slots.insert(owned, Arc::clone(&slot));
                     slot
                 }
             }
@@ -63,7 +104,7 @@ impl<T> Cache<T> {
     }
 
     /// Forgets the variant for `key`, if it still is `stale`.
-    pub fn remove(&self, key: &[Specialization], stale: &Arc<T>) {
+    pub fn remove(&self, key: &Variant<'_>, stale: &Arc<T>) {
         let mut slots = lock(&self.slots);
         let current = slots.get(key).and_then(|slot| slot.compiled.get());
         if current.is_some_and(|current| Arc::ptr_eq(current, stale)) {
@@ -89,8 +130,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
-    use super::Cache;
+    use super::{Cache, Variant};
+    use crate::options::Options;
     use crate::specialization::{Constant, Specialization};
+    use crate::target::Target;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -104,11 +147,12 @@ mod tests {
         let constants =
             [Constant::Int(1), Constant::float(1.0), Constant::Bool(true), Constant::Str("1".into())];
         for (index, constant) in constants.iter().enumerate() {
-            let compiled = cache.get_or_compile(&key(constant.clone()), || Ok::<_, ()>(index)).unwrap();
+            let key = key(constant.clone());
+            let compiled = cache.get_or_compile(&Variant::cpu(&key), || Ok::<_, ()>(index)).unwrap();
             assert_eq!(*compiled, index);
         }
         for (index, constant) in constants.iter().enumerate() {
-            assert_eq!(*cache.get(&key(constant.clone())).unwrap(), index);
+            assert_eq!(*cache.get(&Variant::cpu(&key(constant.clone()))).unwrap(), index);
         }
     }
 
@@ -119,7 +163,7 @@ mod tests {
         std::thread::scope(|scope| {
             for _ in 0..8 {
                 scope.spawn(|| {
-                    let compiled = cache.get_or_compile(&key(Constant::Int(7)), || {
+                    let compiled = cache.get_or_compile(&Variant::cpu(&key(Constant::Int(7))), || {
                         std::thread::sleep(std::time::Duration::from_millis(5));
                         Ok::<_, ()>(compilations.fetch_add(1, Ordering::SeqCst))
                     });
@@ -133,19 +177,43 @@ mod tests {
     #[test]
     fn a_failure_is_not_remembered() {
         let cache = Cache::<i32>::default();
-        assert_eq!(cache.get_or_compile(&key(Constant::None), || Err("no")).unwrap_err(), "no");
-        assert!(cache.get(&key(Constant::None)).is_none());
-        assert_eq!(*cache.get_or_compile(&key(Constant::None), || Ok::<_, ()>(3)).unwrap(), 3);
+        assert_eq!(
+            cache.get_or_compile(&Variant::cpu(&key(Constant::None)), || Err("no")).unwrap_err(),
+            "no"
+        );
+        assert!(cache.get(&Variant::cpu(&key(Constant::None))).is_none());
+        assert_eq!(*cache.get_or_compile(&Variant::cpu(&key(Constant::None)), || Ok::<_, ()>(3)).unwrap(), 3);
     }
 
     #[test]
     fn only_the_stale_variant_is_removed() {
         let cache = Cache::default();
-        let stale = cache.get_or_compile(&key(Constant::None), || Ok::<_, ()>(1)).unwrap();
-        cache.remove(&key(Constant::None), &Arc::new(1));
-        assert!(cache.get(&key(Constant::None)).is_some());
-        cache.remove(&key(Constant::None), &stale);
-        assert!(cache.get(&key(Constant::None)).is_none());
+        let stale = cache.get_or_compile(&Variant::cpu(&key(Constant::None)), || Ok::<_, ()>(1)).unwrap();
+        cache.remove(&Variant::cpu(&key(Constant::None)), &Arc::new(1));
+        assert!(cache.get(&Variant::cpu(&key(Constant::None))).is_some());
+        cache.remove(&Variant::cpu(&key(Constant::None)), &stale);
+        assert!(cache.get(&Variant::cpu(&key(Constant::None))).is_none());
         assert!(cache.compiled().is_empty());
+    }
+
+    #[test]
+    fn options_make_variants_on_gpus_alone() {
+        let cache = Cache::default();
+        let arguments = key(Constant::Int(7));
+        let wide = Options { num_warps: 8, ..Options::default() };
+        let gpu: Target = "sm_90".parse().unwrap();
+        let variants = [
+            Variant::new(Target::Cpu, Options::default(), &arguments),
+            Variant::new(gpu, Options::default(), &arguments),
+            Variant::new(gpu, wide, &arguments),
+            Variant::new("sm_80".parse().unwrap(), wide, &arguments),
+        ];
+        for (index, variant) in variants.iter().enumerate() {
+            assert_eq!(*cache.get_or_compile(variant, || Ok::<_, ()>(index)).unwrap(), index);
+        }
+        for (index, variant) in variants.iter().enumerate() {
+            assert_eq!(*cache.get(variant).unwrap(), index);
+        }
+        assert_eq!(*cache.get(&Variant::new(Target::Cpu, wide, &arguments)).unwrap(), 0);
     }
 }

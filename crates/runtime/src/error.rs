@@ -1,5 +1,7 @@
 //! Everything that can go wrong between a call and its end.
 
+use crate::cuda::DriverError;
+use std::fmt;
 use tegula_cpu::LaunchError;
 use tegula_frontend::CompileError;
 use tegula_ir::{Diagnostic, SourceMap};
@@ -33,19 +35,70 @@ pub enum Error {
     /// A launch with too few or too many arguments.
     #[error("the compiled kernel takes {expected} run-time arguments, but {given} were given")]
     ArgumentCount { expected: usize, given: usize },
+    /// A grid with more programs along an axis than a GPU takes.
+    #[error("extent {axis} of the grid is {extent}, but a GPU takes at most {limit}")]
+    Grid { axis: usize, extent: u32, limit: u32 },
+    /// One program needs more of something than the GPU has.
+    #[error(
+        "one program of `{kernel}` needs {required} {resource}, but the GPU has {available}; smaller blocks, a smaller \
+         `num_stages` or more warps need less"
+    )]
+    OutOfResources { kernel: String, resource: Resource, required: u32, available: u32 },
+    /// The assembler refuses a kernel, which is tegula's fault.
+    #[error(
+        "the PTX of `{kernel}` is refused by {assembler}; please report this as a fault of tegula:\n{log}"
+    )]
+    Assembler { kernel: String, assembler: String, log: String },
+    /// The CUDA driver has not done something.
+    #[error("{0}")]
+    Driver(#[from] DriverError),
+}
+
+/// What a GPU has a limited amount of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resource {
+    SharedMemory,
+    Registers,
+}
+
+impl Resource {
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Resource::SharedMemory => "shared memory",
+            Resource::Registers => "registers",
+        }
+    }
+}
+
+/// Prints what a number of it is a number of.
+impl fmt::Display for Resource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Resource::SharedMemory => "bytes of shared memory",
+            Resource::Registers => "registers",
+        })
+    }
 }
 
 impl Error {
+    /// A program that needs too many bytes of shared memory.
+    pub(crate) fn shared_memory(kernel: &str, required: u32, available: u32) -> Error {
+        Error::OutOfResources {
+            kernel: kernel.to_owned(),
+            resource: Resource::SharedMemory,
+            required,
+            available,
+        }
+    }
+
     /// The message with the quoted source lines, with terminal colours if `colour`.
     pub fn render(&self, colour: bool) -> String {
         match self {
             Error::Compile(error) => render(&error.diagnostics, &error.sources, colour),
             Error::Unsupported { diagnostic, sources } => diagnostic.render(sources, colour),
             Error::Launch { error, sources } => launch(error).render(sources, colour),
-            Error::Internal { .. }
-            | Error::Option(_)
-            | Error::IntegerRange(_)
-            | Error::ArgumentCount { .. } => self.to_string(),
+            _ => self.to_string(),
         }
     }
 }

@@ -1,7 +1,10 @@
 //! A compiled kernel.
 
+use crate::cuda::{CudaKernel, Stream};
+use crate::disk_cache::DiskCache;
 use crate::error::Error;
 use crate::internal::guarded;
+use crate::options::Options;
 use crate::stores::stored_through;
 use crate::target::Target;
 use std::sync::Arc;
@@ -12,48 +15,75 @@ use tegula_ir::Function;
 /// A kernel compiled for one target and one specialisation of its arguments.
 #[derive(Debug)]
 pub struct Executable {
-    target: Target,
-    program: Program,
+    function: Arc<Function>,
+    code: Code,
     /// One a parameter: whether the kernel writes to memory through it.
     stored_through: Box<[bool]>,
 }
 
+/// What a back end made of the function.
+#[derive(Debug)]
+enum Code {
+    Cpu(Program),
+    Cuda(CudaKernel),
+}
+
 impl Executable {
-    /// Front end, passes and back end in a row.
+    /// Front end, passes and back end in a row, without a cache.
     ///
     /// # Errors
     /// Those of [`lower`] and [`Executable::new`].
     pub fn compile(host: &dyn Host, request: &Request, target: Target) -> Result<Executable, Error> {
-        Executable::new(lower(host, request)?, target)
+        Executable::new(lower(host, request)?, target, &Options::default(), None)
     }
 
     /// Passes and back end: makes a function from the front end ready to run. Needs no host.
     ///
+    /// What is compiled for a GPU is taken from `cache`, or kept in it.
+    ///
     /// # Errors
-    /// [`Error::Unsupported`] if the target cannot do what the function does, [`Error::Internal`] if the compiler is at fault.
-    pub fn new(mut function: Function, target: Target) -> Result<Executable, Error> {
+    /// [`Error::Unsupported`] if the target cannot do what the function does; for GPUs, those of
+    /// [`CudaKernel::compile`]; [`Error::Internal`] if the compiler is at fault.
+    pub fn new(
+        mut function: Function,
+        target: Target,
+        options: &Options,
+        cache: Option<&DiskCache>,
+    ) -> Result<Executable, Error> {
         let name = function.name.clone();
         guarded(&name, || {
             tegula_passes::optimise(&mut function);
             let stored_through = stored_through(&function).into();
             let function = Arc::new(function);
-            match Program::new(Arc::clone(&function)) {
-                Ok(program) => Ok(Executable { target, program, stored_through }),
-                Err(diagnostic) => {
-                    Err(Error::Unsupported { diagnostic, sources: Box::new(function.sources.clone()) })
-                }
-            }
+            let code = match target {
+                Target::Cpu => Code::Cpu(Program::new(Arc::clone(&function)).map_err(|diagnostic| {
+                    Error::Unsupported { diagnostic, sources: Box::new(function.sources.clone()) }
+                })?),
+                Target::Cuda(gpu) => Code::Cuda(CudaKernel::compile(&function, gpu, options, cache)?),
+            };
+            Ok(Executable { function, code, stored_through })
         })
     }
 
     /// What it was compiled for.
     pub fn target(&self) -> Target {
-        self.target
+        match &self.code {
+            Code::Cpu(_) => Target::Cpu,
+            Code::Cuda(kernel) => Target::Cuda(kernel.gpu()),
+        }
+    }
+
+    /// The kernel for GPUs, if it was compiled for one.
+    pub fn cuda(&self) -> Option<&CudaKernel> {
+        match &self.code {
+            Code::Cpu(_) => None,
+            Code::Cuda(kernel) => Some(kernel),
+        }
     }
 
     /// The optimised function.
     pub fn function(&self) -> &Function {
-        self.program.function()
+        &self.function
     }
 
     /// One a parameter: whether the kernel may write to memory through it.
@@ -61,12 +91,12 @@ impl Executable {
         &self.stored_through
     }
 
-    /// Runs every program of the grid, and waits for the last. A grid with an extent of 0 has none.
+    /// Runs every program of the grid on the CPU, and waits for the last. A grid with an extent of 0 has none.
     ///
     /// `arguments` are the run-time leaves in the order of the function's parameters, as [`Program::launch`] wants them.
     ///
     /// # Errors
-    /// [`Error::ArgumentCount`], or [`Error::Launch`] if the kernel stops.
+    /// [`Error::ArgumentCount`], [`Error::Launch`] if the kernel stops, or [`Error::Option`] if it was compiled for a GPU.
     ///
     /// # Safety
     /// Every address that the kernel computes and does not mask must be valid for its access.
@@ -76,7 +106,10 @@ impl Executable {
         arguments: &[u64],
         options: &LaunchOptions,
     ) -> Result<(), Error> {
-        let expected = self.function().params.len();
+        let Code::Cpu(program) = &self.code else {
+            return Err(self.elsewhere("the CPU"));
+        };
+        let expected = self.function.params.len();
         if arguments.len() != expected {
             return Err(Error::ArgumentCount { expected, given: arguments.len() });
         }
@@ -84,16 +117,45 @@ impl Executable {
             return Ok(());
         }
         // SAFETY: the caller vouches for the addresses.
-        let launched = || unsafe { self.program.launch(grid, arguments, options) };
+        let launched = || unsafe { program.launch(grid, arguments, options) };
         guarded(&self.function().name, || launched().map_err(|error| self.launch_error(error)))
+    }
+
+    /// Queues every program of the grid on a stream of a GPU; returns before they have run.
+    ///
+    /// `arguments` are as for [`Executable::launch`], with addresses of the device.
+    ///
+    /// # Errors
+    /// Those of [`CudaKernel::launch`], or [`Error::Option`] if the kernel was compiled for the CPU.
+    ///
+    /// # Safety
+    /// As for [`Executable::launch`], until the kernel ends; the stream must be one of the device.
+    pub unsafe fn launch_cuda(
+        &self,
+        device: u32,
+        stream: Stream,
+        grid: [u32; 3],
+        arguments: &[u64],
+    ) -> Result<(), Error> {
+        let Code::Cuda(kernel) = &self.code else {
+            return Err(self.elsewhere("a GPU"));
+        };
+        // SAFETY: the caller vouches for the addresses and for the stream.
+        unsafe { kernel.launch(device, stream, grid, arguments) }
+    }
+
+    fn elsewhere(&self, place: &str) -> Error {
+        Error::Option(format!(
+            "`{}` was compiled for {}, and cannot be launched on {place}",
+            self.function.name,
+            self.target()
+        ))
     }
 
     fn launch_error(&self, error: LaunchError) -> Error {
         let function = self.function();
         match error.reason {
-            StopReason::Internal => {
-                Error::Internal { kernel: function.name.clone(), message: error.message }
-            }
+            StopReason::Internal => Error::Internal { kernel: function.name.clone(), message: error.message },
             StopReason::OutOfBounds | StopReason::Assertion | StopReason::Invalid => {
                 Error::Launch { error, sources: Box::new(function.sources.clone()) }
             }
@@ -106,6 +168,7 @@ impl Executable {
 /// # Errors
 /// [`Error::Compile`] with everything that is wrong with the kernel, [`Error::Internal`] if the front end is at fault.
 pub fn lower(host: &dyn Host, request: &Request) -> Result<Function, Error> {
-    let name = || host.function(request.kernel).map_or_else(|_| "kernel".to_owned(), |source| source.name.clone());
+    let name =
+        || host.function(request.kernel).map_or_else(|_| "kernel".to_owned(), |source| source.name.clone());
     guarded(&name(), || tegula_frontend::compile(host, request).map_err(Error::Compile))
 }

@@ -10,7 +10,8 @@ use std::sync::Arc;
 use tegula_frontend::source_host::SourceHost;
 use tegula_frontend::{FunctionRef, FunctionSource, HostValue, Request};
 use tegula_ir::Function;
-use tegula_runtime::{Cache, Constant, Executable, Specialization, Target, executable};
+use tegula_runtime::cuda::Code as CudaCode;
+use tegula_runtime::{Cache, Constant, Executable, Options, Specialization, Target, Variant, executable};
 
 /// A parameter of a kernel, as its definition has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,23 +87,29 @@ impl Kernel {
         Launch::new(self, Box::new(grid))
     }
 
-    /// Compiles the kernel without launching it.
+    /// Compiles the kernel without launching it. Options count for GPUs alone.
     ///
     /// # Errors
     /// [`Error::Call`] if the signature does not fit the parameters, [`Error::Kernel`] if the kernel is ill-formed.
-    pub fn compile(&self, signature: &Signature, target: Target) -> Result<Compiled, Error> {
+    pub fn compile(
+        &self,
+        signature: &Signature,
+        target: Target,
+        options: &Options,
+    ) -> Result<Compiled, Error> {
         let unoptimised = self.lower(&self.specialisations(signature)?)?;
-        let executable = Executable::new(unoptimised.clone(), target)?;
+        let executable = Executable::new(unoptimised.clone(), target, options, None)?;
         Ok(Compiled { unoptimised, executable })
     }
 
     /// The executable for these specialisations, compiled now unless it has been before.
     pub(crate) fn executable(&self, specialisations: &[Specialization]) -> Result<Arc<Executable>, Error> {
-        if let Some(known) = self.shared.cache.get(specialisations) {
+        let variant = Variant::cpu(specialisations);
+        if let Some(known) = self.shared.cache.get(&variant) {
             return Ok(known);
         }
-        self.shared.cache.get_or_compile(specialisations, || {
-            Ok(Executable::new(self.lower(specialisations)?, Target::Cpu)?)
+        self.shared.cache.get_or_compile(&variant, || {
+            Ok(Executable::new(self.lower(specialisations)?, Target::Cpu, &Options::default(), None)?)
         })
     }
 
@@ -224,6 +231,11 @@ impl Compiled {
     /// The text of the intermediate representation as the front end made it.
     pub fn unoptimised_ir(&self) -> String {
         self.unoptimised.to_string()
+    }
+
+    /// The code for GPUs (layouts, PTX, machine code, registers), if it was compiled for one.
+    pub fn cuda(&self) -> Option<&CudaCode> {
+        self.executable.cuda().map(|kernel| kernel.code())
     }
 
     /// What it was compiled for.

@@ -87,6 +87,31 @@ fn compile_prints_the_representation() {
 }
 
 #[test]
+fn stages_of_gpus_and_targets_that_there_are_not_are_refused() {
+    let folder = Folder::new("targets", SCALE);
+    let arguments =
+        ["compile", "kernels.py:scale", "--signature", "*fp32, fp32, i32", "--constexpr", "BLOCK=64"];
+    for stage in ["layouts", "ptx", "cubin"] {
+        let output = folder.run(&[&arguments[..], &["--emit", stage]].concat());
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains(stage) && stderr(&output).contains("sm_90"), "{}", stderr(&output));
+    }
+    let output = folder.run(&[&arguments[..], &["--target", "sm_75"]].concat());
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("sm_75") && stderr(&output).contains("sm_80"), "{}", stderr(&output));
+    let output = folder.run(&[&arguments[..], &["--num-warps", "3"]].concat());
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("num_warps"), "{}", stderr(&output));
+
+    let both = folder.run(&[&arguments[..], &["--emit", "ir,ir-unoptimised", "-o", "scale"]].concat());
+    assert!(both.status.success(), "{}", stderr(&both));
+    for stage in ["ir", "ir-unoptimised"] {
+        let text = std::fs::read_to_string(folder.0.join(format!("scale.{stage}"))).unwrap();
+        assert!(text.contains("@scale(%x_ptr: *fp32"));
+    }
+}
+
+#[test]
 fn promises_and_constants_of_the_signature_reach_the_compiler() {
     let folder = Folder::new("promises", SCALE);
     let run = |signature: &str| {

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import inspect
+import os
 import time
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import Any
 
 from .. import knobs
-from ..errors import AutotunerError, CompilationError, OutOfResources
+from ..errors import AutotunerError, CompilationError, OutOfResources, TegulaError
 from .jit import KernelInterface
 
 
@@ -74,6 +77,12 @@ def _overwrite(array: Any, saved: Any) -> None:
         array.copy_(saved)
     else:
         array[...] = saved
+
+
+def _is_on_gpu(argument: Any) -> bool:
+    """Whether an argument is an array on a CUDA device, or describes one."""
+    argument = getattr(argument, "base", argument)
+    return bool(getattr(argument, "is_cuda", False)) or hasattr(argument, "__cuda_array_interface__")
 
 
 def _zero(array: Any) -> None:
@@ -152,9 +161,12 @@ class Autotuner(KernelInterface):
             return self._do_bench
 
         def bench(call: Callable[[], Any], quantiles: Any) -> Any:
-            from ..testing import do_bench
+            from ..timing import do_bench, do_bench_cudagraph
 
-            return do_bench(call, warmup=self.num_warmups, rep=self.num_reps, quantiles=quantiles)
+            on_gpu = any(_is_on_gpu(argument) for argument in (self.nargs or {}).values())
+            if on_gpu and self.use_cuda_graph:
+                return do_bench_cudagraph(call, rep=self.num_reps, quantiles=quantiles)
+            return do_bench(call, self.num_warmups, self.num_reps, quantiles=quantiles, on_gpu=on_gpu)
 
         return bench
 
@@ -199,13 +211,33 @@ class Autotuner(KernelInterface):
 
         return self.do_bench(call, quantiles=(0.5, 0.2, 0.8))
 
+    def _compile(self, args: tuple[Any, ...], kwargs: dict[str, Any], configs: list[Config]) -> None:
+        """Compiles configurations side by side; what is wrong with one is said when it is its turn to be timed.
+
+        A configuration whose `pre_hook` may change the arguments is left for that time.
+        """
+
+        meta = {name: value for name, value in kwargs.items() if name not in ("grid", "warmup")}
+
+        def compiled(config: Config) -> None:
+            with contextlib.suppress(TegulaError):
+                self.fn.warmup(*args, grid=None, **meta, **config.all_kwargs())
+
+        ready = [config for config in configs if config.pre_hook is None and not kwargs.keys() & config.kwargs.keys()]
+        with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+            for _ in pool.map(compiled, ready):
+                pass
+
     def _tune(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Config:
         """Times the configurations; the best one."""
         name, verbose = self.base_fn.__name__, knobs.autotuning.print
         began = time.perf_counter()
         timings: dict[Config, Any] = {}
         failure: Exception | None = None
-        for config in self.prune_configs(kwargs):
+        configs = self.prune_configs(kwargs)
+        if any(_is_on_gpu(argument) for argument in (self.nargs or {}).values()):
+            self._compile(args, kwargs, configs)
+        for config in configs:
             if verbose:
                 print(f"Autotuning kernel {name} with config {config}")
             try:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from typing import Any
 
 from ..backends.compiler import GPUTarget
+from .cuda_driver import CudaDriver
 
 
 class CpuDriver:
@@ -54,17 +56,27 @@ class CpuDriver:
 
 
 class Driver:
-    """The driver in use, `driver.active`."""
+    """The driver in use, `driver.active`: a GPU's once the program computes there through torch, else the CPU's."""
 
     def __init__(self) -> None:
-        self.default = CpuDriver()
-        self.active = self.default
+        self._cpu = CpuDriver()
+        self._cuda = CudaDriver()
+        self._chosen: Any = None
+
+    @property
+    def default(self) -> Any:
+        torch = sys.modules.get("torch")
+        return self._cuda if torch is not None and torch.cuda.is_initialized() else self._cpu
+
+    @property
+    def active(self) -> Any:
+        return self._chosen if self._chosen is not None else self.default
 
     def set_active(self, active: Any) -> None:
-        self.active = active
+        self._chosen = active
 
     def reset_active(self) -> None:
-        self.active = self.default
+        self._chosen = None
 
 
 driver = Driver()

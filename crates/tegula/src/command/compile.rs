@@ -1,12 +1,12 @@
-//! `tegula compile`: a kernel to one of the stages of its compilation.
+//! `tegula compile`: a kernel to stages of its compilation.
 
 use super::Failure;
 use clap::{Args, ValueEnum};
 use std::io::Write;
 use std::path::PathBuf;
-use tegula::{Constant, Error, Module, Signature, Target};
+use tegula::{Compiled, Constant, CudaCode, Error, Module, Options, Signature, Target};
 
-/// Compiles one kernel and prints a stage of its compilation.
+/// Compiles one kernel and prints stages of its compilation.
 ///
 /// The kernel is compiled for the types of its run-time arguments and for the values of its constexprs. Imports of other files are
 /// followed, as far as they can be found beside the kernel's own.
@@ -22,6 +22,10 @@ Examples:
 
   A kernel that does without one of its pointers, specialised for a type and a stride of 1:
     tegula compile kernels.py:scale --signature '*fp16,None,i32,1' --constexpr DTYPE=tl.float32
+
+  For a GPU, which need not be there; several stages go to vector_add.ptx and vector_add.cubin:
+    tegula compile kernels.py:vector_add --signature '*fp32:16,*fp32:16,*fp32:16,i32:16' \\
+        --constexpr BLOCK=1024 --target sm_90 --num-warps 8 --emit ptx,cubin -o vector_add
 
 Signature: one entry, in order, for each parameter that is no constexpr.
   i1 i8 i16 i32 i64 u8 u16 u32 u64 fp16 bf16 fp32 fp64 fp8e4nv fp8e5 fp8e4b15 fp8e4b8 fp8e5b16
@@ -41,31 +45,68 @@ pub struct Compile {
     #[arg(long, short, value_name = "NAME=VALUE", value_parser = Signature::parse_constexpr)]
     constexpr: Vec<(String, Constant)>,
 
-    /// What to compile for
-    #[arg(long, short, value_enum, default_value_t = TargetName::Cpu)]
-    target: TargetName,
+    /// What to compile for: cpu, or a GPU's architecture, such as sm_80 or sm_90
+    #[arg(long, short, default_value = "cpu", value_parser = target)]
+    target: Target,
 
-    /// The stage to print
-    #[arg(long, short, value_enum, default_value_t = Stage::Ir)]
-    emit: Stage,
+    /// Warps of 32 threads that run one program (GPUs)
+    #[arg(long, value_name = "N")]
+    num_warps: Option<i64>,
 
-    /// Where to write; standard output if not given
+    /// Stages of pipelined loops (GPUs)
+    #[arg(long, value_name = "N")]
+    num_stages: Option<i64>,
+
+    /// The stages to print, separated by commas
+    #[arg(long, short, value_enum, value_delimiter = ',', default_value = "ir")]
+    emit: Vec<Stage>,
+
+    /// Where to write; several stages get a suffix each, such as `.ptx`; standard output if not given
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum TargetName {
-    /// The processor that tegula runs on
-    Cpu,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Stage {
     /// The intermediate representation, optimised
     Ir,
     /// The intermediate representation as the front end makes it
     IrUnoptimised,
+    /// How blocks are spread over the threads of a GPU
+    Layouts,
+    /// NVIDIA's assembly language
+    Ptx,
+    /// Machine code of a GPU
+    Cubin,
+}
+
+impl Stage {
+    /// The name on the command line, which is also the suffix of files.
+    fn name(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+
+    /// What is printed; an error if the target has no such stage.
+    fn of(self, compiled: &Compiled) -> Result<Vec<u8>, Error> {
+        let cuda = |piece: fn(&CudaCode) -> &[u8]| match compiled.cuda() {
+            Some(code) => Ok(piece(code).to_vec()),
+            None => Err(Error::Signature(format!(
+                "--emit {}: only GPUs have this stage; --target sm_90, say, names one",
+                self.name()
+            ))),
+        };
+        let mut stage = match self {
+            Stage::Ir => compiled.ir().into_bytes(),
+            Stage::IrUnoptimised => compiled.unoptimised_ir().into_bytes(),
+            Stage::Layouts => cuda(|code| code.layouts.as_bytes())?,
+            Stage::Ptx => cuda(|code| code.ptx.as_bytes())?,
+            Stage::Cubin => cuda(|code| &code.cubin)?,
+        };
+        if self != Stage::Cubin && !stage.ends_with(b"\n") {
+            stage.push(b'\n');
+        }
+        Ok(stage)
+    }
 }
 
 impl Compile {
@@ -76,23 +117,39 @@ impl Compile {
         for (name, value) in self.constexpr {
             signature = signature.constexpr(name, value);
         }
-        let target = match self.target {
-            TargetName::Cpu => Target::Cpu,
-        };
-        let compiled = kernel.compile(&signature, target)?;
-        let mut text = match self.emit {
-            Stage::Ir => compiled.ir(),
-            Stage::IrUnoptimised => compiled.unoptimised_ir(),
-        };
-        if !text.ends_with('\n') {
-            text.push('\n');
+        let mut options = Options::default();
+        for (name, value) in [("num_warps", self.num_warps), ("num_stages", self.num_stages)] {
+            if let Some(value) = value {
+                options.set(name, value).map_err(|error| Error::Signature(error.to_string()))?;
+            }
         }
-        match self.output {
-            Some(path) => std::fs::write(path, text)?,
-            None => std::io::stdout().write_all(text.as_bytes())?,
+        let compiled = kernel.compile(&signature, self.target, &options)?;
+        let several = self.emit.len() > 1;
+        for &stage in &self.emit {
+            let contents = stage.of(&compiled)?;
+            match &self.output {
+                Some(path) if several => {
+                    let mut path = path.clone().into_os_string();
+                    path.push(format!(".{}", stage.name()));
+                    std::fs::write(path, contents)?;
+                }
+                Some(path) => std::fs::write(path, contents)?,
+                None => {
+                    let mut output = std::io::stdout().lock();
+                    if several {
+                        writeln!(output, "// {}", stage.name())?;
+                    }
+                    output.write_all(&contents)?;
+                }
+            }
         }
         Ok(())
     }
+}
+
+/// A target; the message of a wrong one names those that there are.
+fn target(text: &str) -> Result<Target, Error> {
+    Ok(text.parse::<Target>()?)
 }
 
 /// `FILE.py:KERNEL`; the file's name may itself contain colons.

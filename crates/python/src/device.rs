@@ -1,0 +1,170 @@
+//! Where a launch runs: on the device of its arguments, for the target that `TEGULA_TARGET` names or else for the device's own.
+
+use crate::errors;
+use pyo3::exceptions::PyValueError;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::{PoisonError, RwLock};
+use tegula_runtime::cuda::{Device, Stream, set_package_folders};
+use tegula_runtime::{DiskCache, Error, Target};
+
+/// Where an array is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    Cpu,
+    Cuda(u32),
+}
+
+/// As torch writes it.
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Cpu => f.write_str("cpu"),
+            Place::Cuda(device) => write!(f, "cuda:{device}"),
+        }
+    }
+}
+
+impl Place {
+    /// Where a `torch.device` is, if kernels run there.
+    pub fn of_torch_device(device: &Bound<'_, PyAny>) -> Option<Place> {
+        let kind = device.getattr("type").ok()?;
+        match kind.extract::<String>().ok()?.as_str() {
+            "cpu" => Some(Place::Cpu),
+            "cuda" => Some(Place::Cuda(device.getattr("index").ok()?.extract().unwrap_or(0))),
+            _ => None,
+        }
+    }
+
+    /// Where an address that CUDA gave is; an empty array, which has none, is on the first device.
+    pub fn of_address(address: u64) -> PyResult<Place> {
+        if address == 0 {
+            return Ok(Place::Cuda(0));
+        }
+        Device::of_address(address)
+            .map(Place::Cuda)
+            .map_err(|error| PyValueError::new_err(format!("its address is of no CUDA device: {error}")))
+    }
+}
+
+/// What `TEGULA_TARGET` says.
+static FORCED: RwLock<Option<Target>> = RwLock::new(None);
+
+/// Compiles for a target (`"cpu"`, `"sm_80"`) in the place of the arguments' device's own; `None` undoes that.
+#[pyfunction]
+#[pyo3(signature = (target))]
+pub fn set_target(target: Option<&str>) -> PyResult<()> {
+    let target = match target {
+        Some(text) => Some(
+            text.parse()
+                .map_err(|error: Error| PyValueError::new_err(format!("{}: {error}", Target::VARIABLE)))?,
+        ),
+        None => None,
+    };
+    *FORCED.write().unwrap_or_else(PoisonError::into_inner) = target;
+    Ok(())
+}
+
+fn forced() -> Option<Target> {
+    *FORCED.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Where a launch runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placement {
+    Cpu,
+    Cuda { device: u32, target: Target },
+}
+
+impl Placement {
+    /// What the kernel is compiled for.
+    pub fn target(self) -> Target {
+        match self {
+            Placement::Cpu => Target::Cpu,
+            Placement::Cuda { target, .. } => target,
+        }
+    }
+}
+
+/// Where a launch runs whose arrays are at `place`; without arrays, where torch would compute.
+pub fn of_launch(py: Python<'_>, place: Option<Place>) -> PyResult<Placement> {
+    let device = match place {
+        Some(Place::Cpu) => match forced() {
+            None | Some(Target::Cpu) => return Ok(Placement::Cpu),
+            Some(Target::Cuda(gpu)) => {
+                let message = format!("the arrays are on the cpu, but {} is {}", Target::VARIABLE, gpu.code);
+                return Err(PyValueError::new_err(message));
+            }
+        },
+        Some(Place::Cuda(device)) => device,
+        None if forced() == Some(Target::Cpu) => return Ok(Placement::Cpu),
+        None => match torch_device(py)? {
+            Some(device) => device,
+            None => return Ok(Placement::Cpu),
+        },
+    };
+    let own = || Ok(Device::get(device).map_err(Error::from)?.gpu());
+    let gpu = match forced() {
+        Some(Target::Cpu) => {
+            let message = format!("the arrays are on cuda:{device}, but {} is cpu", Target::VARIABLE);
+            return Err(PyValueError::new_err(message));
+        }
+        Some(Target::Cuda(gpu)) => own().and_then(|own| gpu.on(own)),
+        None => own(),
+    };
+    match gpu {
+        Ok(gpu) => Ok(Placement::Cuda { device, target: Target::Cuda(gpu) }),
+        Err(error) => Err(errors::to_python(py, &error)),
+    }
+}
+
+/// What a kernel is compiled for that is not launched yet: what `TEGULA_TARGET` says, even where there is no such device.
+pub fn of_compilation(py: Python<'_>, place: Option<Place>) -> PyResult<Target> {
+    match (forced(), place) {
+        (Some(target), None | Some(Place::Cpu)) => Ok(target),
+        _ => of_launch(py, place).map(Placement::target),
+    }
+}
+
+/// The device that torch computes on, if the program uses CUDA through torch.
+fn torch_device(py: Python<'_>) -> PyResult<Option<u32>> {
+    let modules = py.import("sys")?.getattr("modules")?;
+    let Ok(cuda) = modules.get_item("torch.cuda") else { return Ok(None) };
+    if !cuda.call_method0("is_initialized")?.is_truthy()? {
+        return Ok(None);
+    }
+    cuda.call_method0("current_device")?.extract().map(Some)
+}
+
+/// The stream that torch would use on a device now; the default stream without torch.
+pub fn current_stream(py: Python<'_>, device: u32) -> PyResult<Stream> {
+    static CURRENT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let current = match CURRENT.get(py) {
+        Some(current) => current,
+        None => {
+            let modules = py.import("sys")?.getattr("modules")?;
+            // Without torch, or with one that has no CUDA; torch may yet be imported.
+            let Ok(torch) = modules.get_item("torch._C") else { return Ok(Stream::default()) };
+            let Ok(function) = torch.getattr(intern!(py, "_cuda_getCurrentRawStream")) else {
+                return Ok(Stream::default());
+            };
+            CURRENT.get_or_init(py, || function.unbind())
+        }
+    };
+    current.bind(py).call1((device,))?.extract().map(Stream)
+}
+
+/// The cache on disk for a target, unless `TRITON_ALWAYS_COMPILE=1`; the CPU's programs are not kept.
+pub fn disk_cache(py: Python<'_>, target: Target) -> PyResult<Option<DiskCache>> {
+    if target == Target::Cpu {
+        return Ok(None);
+    }
+    let folders: Vec<Bound<'_, PyAny>> = py.import("sys")?.getattr("path")?.extract()?;
+    // What is no text names no folder.
+    set_package_folders(|| folders.iter().filter_map(|folder| folder.extract::<PathBuf>().ok()).collect());
+    let always = std::env::var_os("TRITON_ALWAYS_COMPILE").is_some_and(|value| value == "1");
+    Ok(if always { None } else { DiskCache::from_environment() })
+}

@@ -1,0 +1,129 @@
+//! PTX to machine code.
+//!
+//! | assembler | where it is looked for | how it runs |
+//! |---|---|---|
+//! | nvJitLink ([`nvjitlink`]) | loaded already, Python packages (torch brings it), `CUDA_HOME` | in this process, many at once |
+//! | ptxas ([`ptxas`]) | `TEGULA_PTXAS`, `PATH`, Python packages (`nvidia-cuda-nvcc`), `CUDA_HOME` | a process a kernel |
+//! | the driver ([`linker`]) | with the GPU | in this process, one at a time |
+//!
+//! The first that is found does the work, except that a `ptxas` named by `TEGULA_PTXAS` comes before all.
+
+pub mod linker;
+pub mod nvjitlink;
+pub mod ptxas;
+pub mod report;
+
+pub use report::Report;
+
+use nvjitlink::NvJitLink;
+use ptxas::Ptxas;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use tegula_ptx::Target as Architecture;
+
+/// What is to be assembled.
+#[derive(Clone, Copy, Debug)]
+pub struct Job<'p> {
+    pub ptx: &'p str,
+    /// The architecture of the machine code.
+    pub machine: Architecture,
+    /// At most this many registers a thread.
+    pub max_registers: Option<u32>,
+}
+
+/// Machine code, with what the assembler says of it.
+#[derive(Clone, Debug)]
+pub struct Assembled {
+    pub cubin: Vec<u8>,
+    pub report: Report,
+}
+
+/// What an assembler says of PTX that it refuses.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    pub log: String,
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Failure {
+        Failure { log: error.to_string() }
+    }
+}
+
+/// What makes machine code here.
+#[derive(Debug)]
+pub enum Assembler {
+    NvJitLink(NvJitLink),
+    Ptxas(Ptxas),
+    Driver,
+}
+
+impl Assembler {
+    /// The first of the table that is found; `packages` are folders of Python packages.
+    pub fn find(packages: &[PathBuf]) -> Assembler {
+        if let Some(path) = std::env::var_os(Ptxas::VARIABLE).filter(|path| !path.is_empty()) {
+            return Assembler::Ptxas(Ptxas::named(path));
+        }
+        if let Some(library) = NvJitLink::find(packages) {
+            return Assembler::NvJitLink(library);
+        }
+        Ptxas::find(packages).map_or(Assembler::Driver, Assembler::Ptxas)
+    }
+
+    /// The assembler of this process, looked for at the first call.
+    pub fn get() -> &'static Assembler {
+        static FOUND: OnceLock<Assembler> = OnceLock::new();
+        FOUND.get_or_init(|| Assembler::find(PACKAGES.get().map_or(&[], Vec::as_slice)))
+    }
+
+    /// Machine code of PTX.
+    ///
+    /// # Errors
+    /// [`Failure`] if the PTX is refused; that is a fault of whoever wrote it.
+    pub fn assemble(&self, job: &Job<'_>) -> Result<Assembled, Failure> {
+        match self {
+            Assembler::NvJitLink(library) => library.assemble(job),
+            Assembler::Ptxas(program) => program.assemble(job),
+            Assembler::Driver => linker::assemble(job),
+        }
+    }
+}
+
+impl fmt::Display for Assembler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Assembler::NvJitLink(library) => {
+                let (major, minor) = library.version();
+                write!(f, "nvJitLink {major}.{minor} ({})", library.path().display())
+            }
+            Assembler::Ptxas(program) => write!(f, "ptxas ({})", program.path().display()),
+            Assembler::Driver => f.write_str("the driver"),
+        }
+    }
+}
+
+static PACKAGES: OnceLock<Vec<PathBuf>> = OnceLock::new();
+
+/// Says where Python keeps packages (`sys.path`), before anything is assembled; only the first call counts.
+pub fn set_package_folders(folders: impl FnOnce() -> Vec<PathBuf>) {
+    PACKAGES.get_or_init(folders);
+}
+
+/// The folders called `kind` of NVIDIA's packages: `nvidia/cu13/lib`, `nvidia/nvjitlink/lib`.
+fn package_folders<'p>(packages: &'p [PathBuf], kind: &'static str) -> impl Iterator<Item = PathBuf> + 'p {
+    packages.iter().flat_map(move |folder| {
+        let entries = std::fs::read_dir(folder.join("nvidia")).into_iter().flatten().flatten();
+        let mut found: Vec<PathBuf> =
+            entries.map(|entry| entry.path().join(kind)).filter(|folder| folder.is_dir()).collect();
+        // The order of a folder's entries is the file system's.
+        found.sort();
+        found
+    })
+}
+
+/// Where the toolkit may be.
+fn toolkits() -> impl Iterator<Item = PathBuf> {
+    let named = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(std::env::var_os);
+    named.filter(|path| !path.is_empty()).map(PathBuf::from).chain([PathBuf::from("/usr/local/cuda")])
+}

@@ -1,0 +1,267 @@
+//! A kernel compiled for a GPU: from the intermediate representation, or from the cache on disk, to launches.
+
+use super::assemble::ptxas::Ptxas;
+use super::assemble::{Assembler, Job, Report};
+use super::device::Device;
+use super::module::{Module, Stream};
+use crate::disk_cache::{DiskCache, Entry, Key};
+use crate::error::Error;
+use crate::options::Options;
+use crate::target::Gpu;
+use std::sync::{Arc, OnceLock};
+use tegula_ir::{FileId, Function};
+
+/// Which compiler made an entry of the cache: its version and its sources.
+const COMPILER: &str = concat!(env!("CARGO_PKG_VERSION"), " ", env!("TEGULA_SOURCES"));
+
+/// Devices of one machine; launches on those beyond are refused.
+const DEVICES: usize = 64;
+
+/// The largest extents of a grid (CUDA C++ Programming Guide, technical specifications).
+const GRID_LIMITS: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
+
+/// A kernel's PTX and machine code, with what is known of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Code {
+    /// The name of the entry.
+    pub name: String,
+    pub ptx: String,
+    pub cubin: Vec<u8>,
+    /// The layout of every block, for people.
+    pub layouts: String,
+    /// Bytes of dynamic shared memory.
+    pub shared_bytes: u32,
+    /// Warps of one program.
+    pub num_warps: u32,
+    pub report: Report,
+}
+
+/// A kernel that launches on GPUs.
+#[derive(Debug)]
+pub struct CudaKernel {
+    code: Code,
+    gpu: Gpu,
+    /// How many words a launch takes.
+    arguments: usize,
+    /// The code on each device, loaded at the first launch there.
+    modules: Box<[OnceLock<Module>]>,
+}
+
+impl CudaKernel {
+    /// Compiles an optimised function; with `cache`, unless that has it already.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if the function does what GPUs cannot; [`Error::OutOfResources`] if one program needs more
+    /// shared memory than there is; [`Error::Assembler`].
+    pub fn compile(
+        function: &Arc<Function>,
+        gpu: Gpu,
+        options: &Options,
+        cache: Option<&DiskCache>,
+    ) -> Result<CudaKernel, Error> {
+        let code = match cache {
+            None => Code::compile(function, gpu, options)?,
+            Some(cache) => {
+                let key = key(function, gpu, options);
+                match cache.read(&key).and_then(|entry| Code::from_entry(&entry)) {
+                    Some(code) => code,
+                    None => {
+                        let code = Code::compile(function, gpu, options)?;
+                        // Without a cache, the next process compiles anew: slower, but as right.
+                        let _ = cache.write(&key, &code.to_entry());
+                        code
+                    }
+                }
+            }
+        };
+        let modules = (0..DEVICES).map(|_| OnceLock::new()).collect();
+        Ok(CudaKernel { code, gpu, arguments: function.params.len(), modules })
+    }
+
+    /// The code and what is known of it.
+    pub fn code(&self) -> &Code {
+        &self.code
+    }
+
+    /// What it was compiled for.
+    pub fn gpu(&self) -> Gpu {
+        self.gpu
+    }
+
+    /// Queues a launch on a stream of a device; a grid with an extent of 0 launches nothing.
+    ///
+    /// # Errors
+    /// [`Error::ArgumentCount`], [`Error::Grid`] if the grid has too many programs along an axis, [`Error::OutOfResources`] on the first launch on
+    /// the device, and [`Error::Driver`].
+    ///
+    /// # Safety
+    /// As for [`Module::launch`].
+    pub unsafe fn launch(
+        &self,
+        device: u32,
+        stream: Stream,
+        grid: [u32; 3],
+        arguments: &[u64],
+    ) -> Result<(), Error> {
+        if arguments.len() != self.arguments {
+            return Err(Error::ArgumentCount { expected: self.arguments, given: arguments.len() });
+        }
+        if grid.contains(&0) {
+            return Ok(());
+        }
+        if let Some(axis) = (0..3).find(|&axis| grid[axis] > GRID_LIMITS[axis]) {
+            return Err(Error::Grid { axis, extent: grid[axis], limit: GRID_LIMITS[axis] });
+        }
+        let module = self.module(device)?;
+        // SAFETY: the caller vouches for the addresses and for the stream; the number of arguments is right.
+        Ok(unsafe { module.launch(grid, stream, arguments) }?)
+    }
+
+    /// Loads the code on a device, unless it is there already.
+    ///
+    /// # Errors
+    /// As for [`Module::load`].
+    pub fn module(&self, device: u32) -> Result<&Module, Error> {
+        let place = self.modules.get(device as usize).ok_or_else(|| {
+            Error::Option(format!("cuda:{device} is beyond the {DEVICES} devices that are served"))
+        })?;
+        if let Some(module) = place.get() {
+            return Ok(module);
+        }
+        let Code { name, cubin, num_warps, shared_bytes, .. } = &self.code;
+        let module = Module::load(Device::get(device)?, cubin, name, *num_warps, *shared_bytes)?;
+        Ok(place.get_or_init(|| module))
+    }
+}
+
+/// Everything that the code depends on.
+fn key(function: &Function, gpu: Gpu, options: &Options) -> Key {
+    let text = function.to_string();
+    // Every assembler makes right code, but one that the user names is wanted.
+    let assembler = std::env::var_os(Ptxas::VARIABLE);
+    let target = format!("{} {} {options:?} {assembler:?}", gpu.code, gpu.machine);
+    // The code names lines of the sources, so these count, too.
+    let sources: Vec<String> = (0..)
+        .map_while(|number| function.sources.get(FileId(number)))
+        .map(|file| format!("{}\n{}\n{}", file.name, file.first_line, file.text))
+        .collect();
+    let parts = [COMPILER, &target, &text].into_iter().chain(sources.iter().map(String::as_str));
+    Key::of(parts.map(str::as_bytes))
+}
+
+impl Code {
+    fn compile(function: &Arc<Function>, gpu: Gpu, options: &Options) -> Result<Code, Error> {
+        let for_back_end = tegula_gpu::Options {
+            num_warps: options.num_warps,
+            num_stages: options.num_stages,
+            max_registers: options.maxnreg,
+            line_info: true,
+        };
+        let kernel = tegula_gpu::compile(function, gpu.code, &for_back_end).map_err(|diagnostic| {
+            Error::Unsupported { diagnostic, sources: Box::new(function.sources.clone()) }
+        })?;
+        // Known before the assembler spends its time; autotuning passes over such configurations quickly.
+        let available = gpu.shared_memory_limit();
+        if kernel.shared_bytes > available {
+            return Err(Error::shared_memory(&function.name, kernel.shared_bytes, available));
+        }
+        let job = Job { ptx: &kernel.ptx, machine: gpu.machine, max_registers: options.maxnreg };
+        let assembler = Assembler::get();
+        let assembled = assembler.assemble(&job).map_err(|failure| Error::Assembler {
+            kernel: function.name.clone(),
+            assembler: assembler.to_string(),
+            log: failure.log,
+        })?;
+        Ok(Code {
+            name: kernel.name,
+            ptx: kernel.ptx,
+            cubin: assembled.cubin,
+            layouts: kernel.layouts,
+            shared_bytes: kernel.shared_bytes,
+            num_warps: kernel.num_warps,
+            report: assembled.report,
+        })
+    }
+
+    fn to_entry(&self) -> Entry {
+        let mut entry = Entry::default();
+        entry.insert("name", self.name.as_str());
+        entry.insert("ptx", self.ptx.as_str());
+        entry.insert("cubin", self.cubin.as_slice());
+        entry.insert("layouts", self.layouts.as_str());
+        let mut number = |name: &str, value: Option<u32>| {
+            if let Some(value) = value {
+                entry.insert(name, value.to_le_bytes());
+            }
+        };
+        number("shared_bytes", Some(self.shared_bytes));
+        number("num_warps", Some(self.num_warps));
+        number("registers", self.report.registers);
+        number("spilled_bytes", self.report.spilled_bytes);
+        entry
+    }
+
+    fn from_entry(entry: &Entry) -> Option<Code> {
+        let text = |name: &str| String::from_utf8(entry.get(name)?.to_vec()).ok();
+        let number = |name: &str| Some(u32::from_le_bytes(entry.get(name)?.try_into().ok()?));
+        Some(Code {
+            name: text("name")?,
+            ptx: text("ptx")?,
+            cubin: entry.get("cubin")?.to_vec(),
+            layouts: text("layouts")?,
+            shared_bytes: number("shared_bytes")?,
+            num_warps: number("num_warps")?,
+            report: Report { registers: number("registers"), spilled_bytes: number("spilled_bytes") },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Code, key};
+    use crate::cuda::assemble::Report;
+    use crate::options::Options;
+    use crate::target::Gpu;
+    use tegula_ir::Function;
+
+    #[test]
+    fn entries_keep_what_is_known_and_what_is_not() {
+        for report in [
+            Report { registers: Some(40), spilled_bytes: Some(0) },
+            Report { registers: None, spilled_bytes: None },
+        ] {
+            let code = Code {
+                name: "kernel".into(),
+                ptx: ".version 8.0".into(),
+                cubin: vec![0x7f, b'E', 0, 255],
+                layouts: String::new(),
+                shared_bytes: 70_000,
+                num_warps: 8,
+                report,
+            };
+            assert_eq!(Code::from_entry(&code.to_entry()), Some(code));
+        }
+        assert_eq!(Code::from_entry(&Default::default()), None);
+    }
+
+    #[test]
+    fn keys_differ_where_the_code_would() {
+        let function = |text: &str| Function::parse(text).unwrap();
+        let empty = function("kernel @a(%x: i32) {\n}");
+        let aligned = function("kernel @a(%x: i32 {divisible 16}) {\n}");
+        let [ampere, hopper] = [(8, 0), (9, 0)].map(Gpu::of_capability);
+        let options = Options::default();
+        let wide = Options { num_warps: 8, ..options };
+        let keys = [
+            key(&empty, hopper, &options),
+            key(&aligned, hopper, &options),
+            key(&empty, ampere, &options),
+            key(&empty, ampere.on(hopper).unwrap(), &options),
+            key(&empty, hopper, &wide),
+        ];
+        for (index, one) in keys.iter().enumerate() {
+            assert!(!keys[..index].contains(one), "{index}");
+        }
+        assert_eq!(key(&empty, hopper, &options), keys[0]);
+    }
+}

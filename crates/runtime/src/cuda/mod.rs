@@ -1,0 +1,24 @@
+//! NVIDIA GPUs: PTX to machine code, modules on devices, launches on streams.
+//!
+//! | what | module |
+//! |---|---|
+//! | a compiled kernel: from the cache on disk, or from the back end and the assembler | [`kernel`] |
+//! | PTX to machine code, by what is found here | [`assemble`] |
+//! | machine code on a device, and launches | [`module`] |
+//! | devices and their contexts | [`device`] |
+//! | the driver and its errors | [`driver`] |
+//!
+//! The driver is loaded when a device is first asked for: nothing of CUDA is needed to build, to import or to compile, and
+//! a process that uses the CPU alone never touches it.
+
+pub mod assemble;
+pub mod device;
+pub mod driver;
+pub mod kernel;
+pub mod module;
+
+pub use assemble::set_package_folders;
+pub use device::Device;
+pub use driver::DriverError;
+pub use kernel::{Code, CudaKernel};
+pub use module::Stream;
