@@ -3,30 +3,42 @@
 //! One program of the grid is one thread block of `num_warps` warps. A scalar lives in one register, and every thread computes
 //! it; a block is spread over the threads by a linear layout, so that each thread holds a vector of registers.
 //!
+//! ```text
+//! function -> layouts (which thread holds what) -> hazards (who waits for whom) -> lower (operation by operation) -> PTX
+//! ```
+//!
 //! ```
 //! use tegula_gpu::{Options, Target, compile};
 //!
 //! let function = tegula_ir::Function::parse(
 //!     "kernel @copy(%x: *fp32 {divisible 16}, %y: *fp32 {divisible 16}) {
-//!        %0 = arange 0..256 : <256xi32>
-//!        %1 = splat %x : <256x*fp32>
-//!        %2 = add_pointer %1, %0 : <256x*fp32>
-//!        %3 = load %2 : <256xfp32>
-//!        %4 = splat %y : <256x*fp32>
-//!        %5 = add_pointer %4, %0 : <256x*fp32>
+//!        %0 = arange 0..512 : <512xi32>
+//!        %1 = splat %x : <512x*fp32>
+//!        %2 = add_pointer %1, %0 : <512x*fp32>
+//!        %3 = load %2 : <512xfp32>
+//!        %4 = splat %y : <512x*fp32>
+//!        %5 = add_pointer %4, %0 : <512x*fp32>
 //!        store %5, %3
 //!      }",
 //! )
 //! .unwrap();
-//! let kernel = compile(&function, Target::portable(80), &Options::default());
+//! let kernel = compile(&function, Target::portable(80), &Options::default()).unwrap();
+//! assert_eq!((kernel.name.as_str(), kernel.num_warps), ("copy", 4));
+//! assert!(kernel.ptx.contains("ld.global.v4.b32"));
 //! ```
 
+mod hazards;
 mod kernel;
+mod layouts;
+mod lower;
+mod padding;
 
 pub use kernel::{Kernel, Options, ParameterKind};
 pub use tegula_ptx::Target;
 
-use tegula_ir::{Diagnostic, Function, Span};
+use layouts::Assignment;
+use tegula_ir::{Diagnostic, Function};
+use tegula_passes::AxisAnalysis;
 
 /// Compiles an optimised function for a target, `sm_80` or later.
 ///
@@ -34,6 +46,7 @@ use tegula_ir::{Diagnostic, Function, Span};
 /// The function does what the target, or this compiler, cannot: the diagnostic names the operation and its place.
 pub fn compile(function: &Function, target: Target, options: &Options) -> Result<Kernel, Box<Diagnostic>> {
     options.check(target)?;
-    let message = format!("`{}` cannot be compiled for {target} yet", function.name);
-    Err(Box::new(Diagnostic::error(Span::default(), message)))
+    let axis = AxisAnalysis::new(function);
+    let layouts = Assignment::new(function, &axis, target, options);
+    lower::lower(function, layouts, axis, target, options)
 }

@@ -1,0 +1,223 @@
+//! Program order in global memory: where the threads of a block must wait for one another.
+//!
+//! The language promises that a program's accesses happen in order, but its threads run ahead of each other: a scalar is
+//! stored by one thread and loaded by all. Two accesses of which one writes may meet if they go through the same
+//! pointer parameter (pointers that are loaded or made from numbers may meet anything). They need a barrier between them, unless both use the same
+//! block of pointers in the same layout, where every thread meets only itself. Different parameters are taken to be
+//! different arrays, or the same places in the same threads.
+
+use crate::layouts::{Assignment, LayoutId};
+use rustc_hash::{FxHashMap, FxHashSet};
+use tegula_ir::{Function, Op, OpId, RegionId, Value, ValueDef};
+use tegula_layout::Dim;
+
+/// The operations before which all threads wait.
+pub(crate) struct Hazards {
+    before: FxHashSet<OpId>,
+}
+
+impl Hazards {
+    pub fn new(function: &Function, layouts: &Assignment) -> Hazards {
+        let mut walk = Walk { function, layouts, roots: FxHashMap::default(), before: FxHashSet::default() };
+        walk.region(function.body, Vec::new());
+        Hazards { before: walk.before }
+    }
+
+    pub fn barrier_before(&self, op: OpId) -> bool {
+        self.before.contains(&op)
+    }
+}
+
+/// Where a pointer may lead: parameters, or anywhere.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Roots {
+    parameters: Vec<u32>,
+    anywhere: bool,
+}
+
+impl Roots {
+    fn meets(&self, other: &Roots) -> bool {
+        self.anywhere
+            || other.anywhere
+            || self.parameters.iter().any(|parameter| other.parameters.contains(parameter))
+    }
+}
+
+/// An access since the last barrier.
+#[derive(Clone, PartialEq)]
+struct Access {
+    pointer: Value,
+    layout: Option<LayoutId>,
+    writes: bool,
+}
+
+struct Walk<'a> {
+    function: &'a Function,
+    layouts: &'a Assignment,
+    roots: FxHashMap<Value, Roots>,
+    before: FxHashSet<OpId>,
+}
+
+impl Walk<'_> {
+    /// Walks a region after some accesses, and returns those that are open at its end.
+    fn region(&mut self, id: RegionId, mut open: Vec<Access>) -> Vec<Access> {
+        let function = self.function;
+        for &op in &function.region(id).ops {
+            let data = function.op(op);
+            match &data.op {
+                Op::Barrier => open.clear(),
+                Op::If { then, otherwise, .. } => {
+                    let other = self.region(*otherwise, open.clone());
+                    open = self.region(*then, open);
+                    merge(&mut open, other);
+                }
+                Op::For { body, .. } => {
+                    // What an iteration leaves open meets the next one.
+                    let after = self.region(*body, open.clone());
+                    merge(&mut open, after);
+                    let after = self.region(*body, open.clone());
+                    merge(&mut open, after);
+                }
+                Op::While { condition, body, .. } => {
+                    for _ in 0..2 {
+                        let tested = self.region(*condition, open.clone());
+                        let after = self.region(*body, tested.clone());
+                        merge(&mut open, tested);
+                        merge(&mut open, after);
+                    }
+                }
+                Op::Load { pointer, .. } => self.access(op, *pointer, false, &mut open),
+                Op::Store { pointer, .. } => self.access(op, *pointer, true, &mut open),
+                Op::AtomicRmw { pointer, .. } | Op::AtomicCas { pointer, .. } => {
+                    self.access(op, *pointer, true, &mut open);
+                }
+                _ => {}
+            }
+        }
+        open
+    }
+
+    fn access(&mut self, op: OpId, pointer: Value, writes: bool, open: &mut Vec<Access>) {
+        let access = Access { pointer, layout: self.layouts.work.get(&op).copied(), writes };
+        if open.iter().any(|other| self.collide(other, &access)) {
+            self.before.insert(op);
+            open.clear();
+        }
+        if !open.contains(&access) {
+            open.push(access);
+        }
+    }
+
+    fn collide(&mut self, before: &Access, after: &Access) -> bool {
+        if !before.writes && !after.writes {
+            return false;
+        }
+        let same_threads = match (before.layout, after.layout) {
+            // A carried pointer has other values in the next iteration, but those before were behind a barrier or elsewhere.
+            (Some(a), Some(b)) => a == b && before.pointer == after.pointer && !self.has_copies(a),
+            _ => false,
+        };
+        if same_threads {
+            return false;
+        }
+        let roots = self.roots(before.pointer);
+        roots.meets(&self.roots(after.pointer))
+    }
+
+    fn has_copies(&self, layout: LayoutId) -> bool {
+        let layout = self.layouts.set.get(layout);
+        layout.free_variable_mask(Dim::Lane) != 0 || layout.free_variable_mask(Dim::Warp) != 0
+    }
+
+    fn roots(&mut self, pointer: Value) -> Roots {
+        if let Some(roots) = self.roots.get(&pointer) {
+            return roots.clone();
+        }
+        // A carried pointer is found while its own root is asked for.
+        self.roots.insert(pointer, Roots::default());
+        let roots = self.find(pointer);
+        self.roots.insert(pointer, roots.clone());
+        roots
+    }
+
+    fn union(&mut self, values: &[Value]) -> Roots {
+        let mut union = Roots::default();
+        for &value in values {
+            let roots = self.roots(value);
+            union.anywhere |= roots.anywhere;
+            union.parameters.extend(roots.parameters);
+        }
+        union.parameters.sort_unstable();
+        union.parameters.dedup();
+        union
+    }
+
+    fn find(&mut self, pointer: Value) -> Roots {
+        let function = self.function;
+        let anywhere = Roots { parameters: Vec::new(), anywhere: true };
+        match function.value(pointer).def {
+            ValueDef::Param(index) => Roots { parameters: vec![index], anywhere: false },
+            ValueDef::RegionArg { region, index } => {
+                self.sources_of_argument(region, index as usize).unwrap_or(anywhere)
+            }
+            ValueDef::Result { op, index } => {
+                let data = function.op(op);
+                match &data.op {
+                    Op::AddPointer { pointer, .. } => self.roots(*pointer),
+                    Op::Splat { value }
+                    | Op::Broadcast { value }
+                    | Op::ExpandDims { value, .. }
+                    | Op::Reshape { value }
+                    | Op::Transpose { value, .. }
+                    | Op::Split { value }
+                    | Op::Slice { value, .. }
+                    | Op::Index { value, .. }
+                    | Op::Annotate { value, .. } => self.roots(*value),
+                    Op::Select { on_true, on_false, .. } => self.union(&[*on_true, *on_false]),
+                    Op::Join { lhs, rhs } | Op::Concatenate { lhs, rhs, .. } => self.union(&[*lhs, *rhs]),
+                    Op::If { then, otherwise, .. } => {
+                        let yields = [*then, *otherwise].map(|id| function.region(id).yields[index as usize]);
+                        self.union(&yields)
+                    }
+                    Op::For { inits, body, .. } => {
+                        let next = function.region(*body).yields[index as usize];
+                        self.union(&[inits[index as usize], next])
+                    }
+                    Op::While { condition, .. } => {
+                        self.roots(function.region(*condition).yields[index as usize + 1])
+                    }
+                    _ => anywhere,
+                }
+            }
+        }
+    }
+
+    /// What a loop's argument starts from and is followed by.
+    fn sources_of_argument(&mut self, region: RegionId, index: usize) -> Option<Roots> {
+        let function = self.function;
+        for op in (0..function.op_count() as u32).map(OpId) {
+            match &function.op(op).op {
+                Op::For { inits, body, .. } if *body == region => {
+                    let place = index.checked_sub(1)?;
+                    return Some(self.union(&[inits[place], function.region(region).yields[place]]));
+                }
+                Op::While { inits, condition, body } if *condition == region => {
+                    return Some(self.union(&[inits[index], function.region(*body).yields[index]]));
+                }
+                Op::While { condition, body, .. } if *body == region => {
+                    return Some(self.roots(function.region(*condition).yields[index + 1]));
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+}
+
+fn merge(open: &mut Vec<Access>, more: Vec<Access>) {
+    for access in more {
+        if !open.contains(&access) {
+            open.push(access);
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! The layouts of memory operations: consecutive threads on consecutive addresses, up to 16 bytes each.
+//!
+//! All operations of one shape that follow memory in the same order share the widest vector that one of them can use, so that
+//! what is loaded is stored without a conversion: a copy from fp16 to fp32 loads 8 elements at once and stores 4 twice.
+
+use super::{Assignment, LayoutId};
+use rustc_hash::FxHashMap;
+use tegula_ir::{Function, Op, OpId, RegionId, Shape, Value};
+use tegula_passes::AxisAnalysis;
+
+/// The widest access of a thread, in bytes.
+const VECTOR_BYTES: u64 = 16;
+
+/// The pointers and the mask of a memory operation on blocks.
+pub(crate) fn memory_operands(op: &Op) -> Option<(Value, Option<Value>)> {
+    match op {
+        Op::Load { pointer, mask, .. }
+        | Op::Store { pointer, mask, .. }
+        | Op::AtomicRmw { pointer, mask, .. } => Some((*pointer, *mask)),
+        Op::AtomicCas { pointer, .. } => Some((*pointer, None)),
+        _ => None,
+    }
+}
+
+/// Gives each memory operation on blocks its layout.
+pub(super) fn anchor_memory(function: &Function, axis: &AxisAnalysis, assignment: &mut Assignment) {
+    let mut accesses = Vec::new();
+    collect(function, function.body, axis, &mut accesses);
+    let mut widest: FxHashMap<(Shape, Vec<u8>), u64> = FxHashMap::default();
+    for access in &accesses {
+        let vector = widest.entry((access.shape.clone(), access.order.clone())).or_insert(1);
+        *vector = access.vector.max(*vector);
+    }
+    for access in accesses {
+        let vector = widest[&(access.shape.clone(), access.order.clone())];
+        let layout: LayoutId = assignment.set.blocked(&access.shape, &access.order, vector);
+        assignment.work.insert(access.op, layout);
+    }
+}
+
+struct Access {
+    op: OpId,
+    shape: Shape,
+    /// The axes from the fastest in memory to the slowest.
+    order: Vec<u8>,
+    /// Elements that one instruction can take.
+    vector: u64,
+}
+
+fn collect(function: &Function, region: RegionId, axis: &AxisAnalysis, accesses: &mut Vec<Access>) {
+    for &op in &function.region(region).ops {
+        let data = function.op(op);
+        for inner in data.op.regions() {
+            collect(function, inner, axis, accesses);
+        }
+        let Some((pointer, _)) = memory_operands(&data.op) else { continue };
+        let ty = function.ty(pointer);
+        if ty.is_scalar() {
+            continue;
+        }
+        let info = axis.of(pointer);
+        let mut order: Vec<u8> = (0..ty.shape.rank() as u8).rev().collect();
+        // A stable sort: where nothing is known, the last axis is the fastest.
+        order.sort_by_key(|&axis| std::cmp::Reverse(info.contiguity(axis as usize)));
+        let bytes = element_bytes(function, pointer);
+        let fastest = order[0] as usize;
+        let vector = u64::from(info.vector_width(fastest)).min(VECTOR_BYTES / bytes);
+        accesses.push(Access { op, shape: ty.shape.clone(), order, vector });
+    }
+}
+
+/// The bytes of an element that a block of pointers points to.
+pub(crate) fn element_bytes(function: &Function, pointer: Value) -> u64 {
+    match function.ty(pointer).element {
+        tegula_ir::Element::Pointer(pointer) => pointer.target().bytes().into(),
+        tegula_ir::Element::Scalar(scalar) => scalar.bytes().into(),
+    }
+}

@@ -1,0 +1,316 @@
+//! Lowering: operations with layouts to PTX, a file for each kind.
+//!
+//! | file | what it lowers |
+//! |---|---|
+//! | `control` | regions, loops and branches |
+//! | `elementwise`, `cast`, `float8` | arithmetic, comparisons, conversions of numbers |
+//! | `math` | functions of real numbers |
+//! | `shape` | index blocks, splats and what renames or moves elements |
+//! | `convert` | conversions between layouts |
+//! | `memory`, `atomic` | accesses of global memory |
+//! | `reduce`, `scan`, `histogram` | what joins elements |
+//! | `dot` | products |
+//! | `print` | `device_print` and `device_assert` |
+//!
+//! What they share: `element` (how elements are held), `emit` (instructions), `place` (where a thread's elements are),
+//! `pack` (elements joined in words), `scratch` (shared memory).
+
+mod atomic;
+mod cast;
+mod control;
+mod convert;
+mod dot;
+mod element;
+mod elementwise;
+mod emit;
+mod float8;
+mod histogram;
+mod math;
+mod memory;
+mod pack;
+mod place;
+mod print;
+mod reduce;
+mod scan;
+mod scratch;
+mod shape;
+
+use crate::hazards::Hazards;
+use crate::layouts::{Assignment, LayoutId};
+use crate::{Kernel, Options, ParameterKind, Target};
+use emit::Emitter;
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+use tegula_ir::{Diagnostic, Element, Function, Op, OpId, Scalar, Span, Value};
+use tegula_passes::AxisAnalysis;
+use tegula_ptx::{
+    Address, Class, LaunchBounds, Load, Module, Parameter, PointerFact, Register, Space, Statement, Type,
+    Variable,
+};
+
+type Result<T> = std::result::Result<T, Box<Diagnostic>>;
+
+/// The registers of a block in one layout, by register number.
+type Registers = Rc<[Register]>;
+
+/// The dynamic shared memory of a kernel.
+const SHARED: &str = "shared_memory";
+
+pub(crate) struct Lowering<'f> {
+    function: &'f Function,
+    layouts: Assignment,
+    axis: AxisAnalysis,
+    hazards: Hazards,
+    target: Target,
+    options: &'f Options,
+    module: Module,
+    code: Emitter,
+    scalars: FxHashMap<Value, Register>,
+    blocks: FxHashMap<(Value, LayoutId), Registers>,
+    places: place::Places,
+    scratch: scratch::Scratch,
+    span: Span,
+    /// How many regions applied to single elements are open: there, lanes go different ways.
+    divergent: u32,
+}
+
+/// Lowers a function whose layouts are assigned.
+pub(crate) fn lower(
+    function: &Function,
+    layouts: Assignment,
+    axis: AxisAnalysis,
+    target: Target,
+    options: &Options,
+) -> Result<Kernel> {
+    let name = symbol(&function.name);
+    let mut entry = tegula_ptx::Function::kernel(name.as_str());
+    let threads = options.num_warps * 32;
+    entry.bounds = LaunchBounds {
+        required_threads: Some([threads, 1, 1]),
+        max_registers: options.max_registers,
+        ..LaunchBounds::default()
+    };
+    let hazards = Hazards::new(function, &layouts);
+    let mut lowering = Lowering {
+        function,
+        layouts,
+        axis,
+        hazards,
+        target,
+        options,
+        module: Module::new(target.architecture),
+        code: Emitter::new(entry),
+        scalars: FxHashMap::default(),
+        blocks: FxHashMap::default(),
+        places: place::Places::default(),
+        scratch: scratch::Scratch::default(),
+        span: Span::default(),
+        divergent: 0,
+    };
+    let parameters = lowering.parameters();
+    lowering.region(function.body)?;
+    lowering.code.push(tegula_ptx::Control::Return);
+    lowering.finish(name, parameters)
+}
+
+impl Lowering<'_> {
+    fn finish(mut self, name: String, parameters: Vec<ParameterKind>) -> Result<Kernel> {
+        let layouts = self.layouts.describe(self.function);
+        let mut entry = self.code.function;
+        let mut body = self.code.prologue;
+        body.append(&mut entry.body);
+        entry.body = body;
+        self.module.functions.push(entry);
+        if self.scratch.bytes() > 0 {
+            self.module.variables.push(Variable::dynamic_shared(SHARED, 128));
+        }
+        if let Err(unavailable) = self.module.check() {
+            return Err(Box::new(Diagnostic::error(Span::default(), unavailable.to_string())));
+        }
+        Ok(Kernel {
+            name,
+            ptx: self.module.to_string(),
+            shared_bytes: self.scratch.bytes(),
+            num_warps: self.options.num_warps,
+            parameters,
+            layouts,
+        })
+    }
+
+    /// Declares and reads the parameters.
+    fn parameters(&mut self) -> Vec<ParameterKind> {
+        let mut kinds = Vec::new();
+        for (index, param) in self.function.params.iter().enumerate() {
+            let name = format!("parameter{index}");
+            let kind = ParameterKind::of(&param.ty);
+            let (declared, class) = match param.ty.element {
+                Element::Pointer(_) => (Type::U64, Class::Bits64),
+                Element::Scalar(Scalar::Int1) => (Type::U8, Class::Bits32),
+                element => (element::memory_type(element), element::class_of(element)),
+            };
+            let mut parameter = Parameter::new(name.as_str(), declared);
+            if matches!(param.ty.element, Element::Pointer(_)) {
+                let align = param.divisible_by.clamp(1, 16);
+                parameter.pointer = Some(PointerFact { space: Space::Global, align });
+            }
+            self.code.function.parameters.push(parameter);
+            let element = param.ty.element;
+            let register = self.code.in_prologue(|code| {
+                let register = code.fresh(class);
+                code.push(Load::new(Space::Param, declared, &[register], Address::symbol(name.as_str(), 0)));
+                if element == Element::Scalar(Scalar::Int1) { code.is_set(register) } else { register }
+            });
+            self.scalars.insert(param.value, register);
+            kinds.push(kind);
+        }
+        kinds
+    }
+
+    /// A refusal: the operation, and why.
+    fn refuse<T>(&self, what: &str) -> Result<T> {
+        let message = format!("{what} cannot be compiled for {} yet", self.target);
+        Err(Box::new(Diagnostic::error(self.span, message)))
+    }
+
+    fn element(&self, value: Value) -> Element {
+        self.function.ty(value).element
+    }
+
+    fn scalar_type(&self, value: Value) -> Scalar {
+        // Pointers are numbers of 64 bits.
+        self.element(value).as_scalar().unwrap_or(Scalar::UInt64)
+    }
+
+    fn is_scalar(&self, value: Value) -> bool {
+        self.function.ty(value).is_scalar()
+    }
+
+    /// The register of a scalar.
+    fn scalar(&self, value: Value) -> Register {
+        self.scalars[&value]
+    }
+
+    /// The registers of a block in a layout that was asked for when layouts were assigned.
+    fn block(&self, value: Value, layout: LayoutId) -> Registers {
+        match self.blocks.get(&(value, layout)) {
+            Some(registers) => Rc::clone(registers),
+            None => unreachable!("a layout of {value:?} is used that was not asked for"),
+        }
+    }
+
+    /// A block in its home, or in any layout if it has none.
+    fn anywhere(&self, value: Value) -> (LayoutId, Registers) {
+        let home = self.layouts.home_of(value);
+        let layout = home.unwrap_or_else(|| self.layouts.wanted[value.0 as usize][0]);
+        (layout, self.block(value, layout))
+    }
+
+    /// Notes a block that was computed in a layout, and converts it to all others in which it is needed.
+    fn define(&mut self, value: Value, layout: LayoutId, registers: Registers) -> Result<()> {
+        let mut wanted = self.layouts.wanted[value.0 as usize].clone();
+        wanted.extend(self.layouts.home_of(value));
+        self.blocks.insert((value, layout), Rc::clone(&registers));
+        for target in wanted {
+            if !self.blocks.contains_key(&(value, target)) || target == layout {
+                if target == layout {
+                    continue;
+                }
+                let element = self.element(value);
+                let converted = self.convert(&registers, element, layout, target)?;
+                self.blocks.insert((value, target), converted);
+            }
+        }
+        Ok(())
+    }
+
+    /// Names the source line of what follows.
+    fn locate(&mut self, span: Span) {
+        self.span = span;
+        if !self.options.line_info {
+            return;
+        }
+        let Some(file) = self.function.sources.get(span.file) else { return };
+        let (line, column) = file.position(span.start);
+        let number = match self.module.files.iter().position(|name| *name == file.name) {
+            Some(index) => index + 1,
+            None => {
+                self.module.files.push(file.name.clone());
+                self.module.files.len()
+            }
+        };
+        let location = Statement::Location { file: number as u32, line, column };
+        let last = self.code.function.body.iter().rev().find(|one| matches!(one, Statement::Location { .. }));
+        if last != Some(&location) {
+            self.code.function.body.push(location);
+        }
+    }
+
+    fn op(&mut self, id: OpId) -> Result<()> {
+        let function = self.function;
+        let data = function.op(id);
+        self.locate(data.span);
+        if self.hazards.barrier_before(id) {
+            self.barrier();
+        }
+        match &data.op {
+            Op::Constant(literal) => self.constant(data.results[0], *literal),
+            Op::ProgramId { axis } => self.program_id(data.results[0], *axis),
+            Op::NumPrograms { axis } => self.num_programs(data.results[0], *axis),
+            Op::Arange { .. }
+            | Op::Splat { .. }
+            | Op::Broadcast { .. }
+            | Op::ExpandDims { .. }
+            | Op::Transpose { .. }
+            | Op::Reshape { .. }
+            | Op::Join { .. }
+            | Op::Split { .. }
+            | Op::Concatenate { .. }
+            | Op::Slice { .. }
+            | Op::Index { .. }
+            | Op::Gather { .. } => self.shape_op(id),
+            Op::Unary { .. }
+            | Op::Binary { .. }
+            | Op::Compare { .. }
+            | Op::Select { .. }
+            | Op::Fma { .. }
+            | Op::Cast { .. }
+            | Op::Bitcast { .. }
+            | Op::AddPointer { .. }
+            | Op::Annotate { .. } => self.elementwise(id),
+            Op::MapElementwise { values, body } => self.map(id, values, *body),
+            Op::Load { .. } => self.load(id),
+            Op::Store { .. } => self.store(id),
+            Op::AtomicRmw { .. } | Op::AtomicCas { .. } => self.atomic(id),
+            Op::Dot { .. } => self.dot(id),
+            Op::Reduce { values, axis, combine } => self.reduce(id, values, *axis, *combine),
+            Op::Scan { values, axis, reverse, combine } => self.scan(id, values, *axis, *reverse, *combine),
+            Op::Histogram { value, mask } => self.histogram(id, *value, *mask),
+            Op::For { .. } => self.for_loop(id),
+            Op::While { inits, condition, body } => self.while_loop(id, inits, *condition, *body),
+            Op::If { condition, then, otherwise } => self.branch(id, *condition, *then, *otherwise),
+            Op::Print { prefix, hex, values } => self.print(prefix, *hex, values),
+            Op::Assert { condition, message, mask } => self.assert(*condition, message, *mask),
+            Op::Assume { .. } => Ok(()),
+            Op::Barrier => {
+                self.barrier();
+                Ok(())
+            }
+        }
+    }
+}
+
+/// The name of a function as a name of PTX, which has ASCII alone: other characters become their code points.
+fn symbol(name: &str) -> String {
+    let mut text = String::new();
+    for character in name.chars() {
+        match character {
+            'a'..='z' | 'A'..='Z' | '0'..='9' | '_' => text.push(character),
+            other => text.push_str(&format!("$u{:x}$", other as u32)),
+        }
+    }
+    if text.starts_with(|first: char| first.is_ascii_digit()) || text.is_empty() {
+        format!("_{text}")
+    } else {
+        text
+    }
+}
