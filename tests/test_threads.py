@@ -1,6 +1,7 @@
 """Programs run on many threads: results do not depend on how many, and Python goes on meanwhile."""
 
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -9,6 +10,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pytest
 import torch
 
 import tegula as triton
@@ -102,3 +104,91 @@ def test_launches_from_many_threads_do_not_disturb_each_other():
     for thread in threads:
         thread.join()
     assert not errors
+
+
+def test_a_forked_process_launches_on_threads_of_its_own(tmp_path):
+    script = textwrap.dedent("""
+        import os, sys
+        import numpy as np
+        import tegula as triton
+        import tegula.language as tl
+
+        @triton.jit
+        def fill(out_ptr, value, BLOCK: tl.constexpr):
+            tl.store(out_ptr + tl.program_id(0) * BLOCK + tl.arange(0, BLOCK), value)
+
+        def check(value):
+            out = np.zeros(4000 * 64, np.int32)
+            fill[(4000,)](out, value, BLOCK=64)
+            return (out == value).all()
+
+        assert check(1)
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if check(2) else 3)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert check(3)
+    """)
+    (tmp_path / "fork.py").write_text(script)
+    env = {**os.environ, "TEGULA_NUM_THREADS": "3"}
+    subprocess.run([sys.executable, tmp_path / "fork.py"], check=True, timeout=60, env=env)
+
+
+@triton.jit
+def wait_for_ever(lock_ptr):
+    while tl.atomic_cas(lock_ptr, 1, 1) == 0:
+        pass
+
+
+@pytest.mark.parametrize("programs", [1, 64])
+def test_a_signal_interrupts_a_launch(programs):
+    def stop(number, frame):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, stop)
+    lock = np.zeros(1, np.int32)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        with pytest.raises(KeyboardInterrupt):
+            wait_for_ever[(programs,)](lock)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    lock[0] = 1
+    wait_for_ever[(programs,)](lock)
+
+
+@triton.jit
+def fail_or_wait(lock_ptr):
+    if tl.program_id(0) == 1:
+        tl.device_assert(False, "nobody unlocks")
+    else:
+        while tl.atomic_cas(lock_ptr, 1, 1) == 0:
+            pass
+
+
+def test_a_failed_program_ends_those_that_wait_for_it():
+    script = "import numpy, test_threads; test_threads.fail_or_wait[(2,)](numpy.zeros(1, numpy.int32))"
+    env = {**os.environ, "TEGULA_NUM_THREADS": "2"}
+    run = subprocess.run([sys.executable, "-c", script], cwd=Path(__file__).parent, capture_output=True, text=True,
+                         env=env, timeout=60)
+    assert "nobody unlocks" in run.stderr
+
+
+@triton.jit
+def wait_for_all(count_ptr, out_ptr):
+    tl.atomic_add(count_ptr, 1)
+    while tl.atomic_add(count_ptr, 0) < tl.num_programs(0):
+        pass
+    tl.store(out_ptr + tl.program_id(0), 1)
+
+
+def test_programs_may_wait_for_as_many_as_there_are_threads():
+    script = textwrap.dedent("""
+        import numpy, test_threads
+        out = numpy.zeros(3, numpy.int32)
+        test_threads.wait_for_all[(3,)](numpy.zeros(1, numpy.int32), out)
+        assert out.tolist() == [1, 1, 1]
+    """)
+    env = {**os.environ, "TEGULA_NUM_THREADS": "3"}
+    subprocess.run([sys.executable, "-c", script], cwd=Path(__file__).parent, check=True, env=env, timeout=60)

@@ -38,6 +38,7 @@ impl<'p> Executor<'p> {
         let (counter, carried) = body.args.split_first().expect("a loop's body takes the index");
         self.assign(&operation.inits, carried);
         while (step > 0 && index < upper) || (step < 0 && index > upper) {
+            self.go_on()?;
             self.write(*counter, Block::Splat(index as u64));
             self.run(&body.code)?;
             self.assign(&body.yields, carried);
@@ -51,6 +52,7 @@ impl<'p> Executor<'p> {
         let While { inits, condition, body, outs } = operation;
         self.assign(inits, &condition.args);
         loop {
+            self.go_on()?;
             self.run(&condition.code)?;
             let (goes_on, values) = condition.yields.split_first().expect("a condition yields a truth value");
             let Block::Splat(goes_on) = self.take(*goes_on) else {

@@ -10,6 +10,7 @@ use crate::program::{Action, Instruction, Operand, Place, Program, ValueType};
 use crate::queue::{LONGEST, Queue, Source, Work};
 use crate::scalar;
 use crate::strided::{Strided, Tile};
+use crate::watch::{Watch, interruption};
 use smallvec::SmallVec;
 use tegula_ir::{Scalar, Span};
 
@@ -31,6 +32,8 @@ pub struct Executor<'p> {
     pub printed: String,
     /// The instruction being executed.
     pub span: Span,
+    /// Says whether the launch shall go on.
+    pub watch: Option<Watch<'p>>,
 }
 
 pub type Outcome = Result<(), Box<LaunchError>>;
@@ -58,6 +61,7 @@ impl<'p> Executor<'p> {
             lanes: 0,
             printed: String::new(),
             span: Span::default(),
+            watch: None,
         };
         for &(register, bits) in &program.constants {
             executor.registers[register as usize] = bits;
@@ -140,6 +144,12 @@ impl<'p> Executor<'p> {
             Action::Nothing => {}
         }
         Ok(())
+    }
+
+    /// An error if the launch shall stop.
+    #[inline]
+    pub fn go_on(&mut self) -> Outcome {
+        if self.watch.as_mut().is_some_and(Watch::stops) { Err(Box::new(interruption())) } else { Ok(()) }
     }
 
     /// The error with a message about the current instruction.

@@ -6,17 +6,16 @@
 use crate::bounds::Bounds;
 use crate::execute::Executor;
 use crate::program::Program;
+use crate::watch::Watch;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::any::Any;
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
 use tegula_ir::{Diagnostic, Function, Span};
 
-/// How long the calling thread works alone.
-const ALONE: Duration = Duration::from_micros(10);
 /// Pieces that each thread takes its part in.
 const PIECES: usize = 16;
 
@@ -27,6 +26,8 @@ pub struct LaunchOptions {
     pub threads: Option<usize>,
     /// The memory that accesses are checked against (`TEGULA_DEBUG=1`); `None` checks nothing.
     pub bounds: Option<Vec<ArrayRange>>,
+    /// Asked now and then, on the calling thread, whether the launch shall stop before its end.
+    pub interrupted: Option<fn() -> bool>,
 }
 
 /// The bytes of an array that was passed to a launch.
@@ -51,6 +52,8 @@ pub enum StopReason {
     Invalid,
     /// A fault of the back end itself.
     Internal,
+    /// The caller, who was asked by `LaunchOptions::interrupted`.
+    Interrupted,
 }
 
 /// Why a launch stopped.
@@ -66,7 +69,7 @@ pub struct LaunchError {
 
 impl LaunchError {
     /// An error that belongs to no instruction.
-    fn outside(reason: StopReason, message: String) -> LaunchError {
+    pub fn outside(reason: StopReason, message: String) -> LaunchError {
         LaunchError { reason, message, span: Span::default(), program: [0; 3] }
     }
 }
@@ -123,7 +126,8 @@ impl Program {
             return Ok(());
         }
         let bounds = options.bounds.as_deref().map(Bounds::new);
-        let launch = Launch { program: self, grid, arguments, bounds: bounds.as_ref(), total };
+        let interrupted = options.interrupted;
+        let launch = Launch { program: self, grid, arguments, bounds: bounds.as_ref(), total, interrupted };
         let threads = options.threads.unwrap_or_else(default_threads).clamp(1, total);
         launch.run(threads)
     }
@@ -139,17 +143,29 @@ fn default_threads() -> usize {
     })
 }
 
+/// The pools of a process by their number of threads.
+#[derive(Default)]
+struct Pools {
+    process: u32,
+    by_threads: HashMap<usize, Arc<ThreadPool>>,
+}
+
 /// The pool with this many threads, which lives as long as the process.
 fn pool(threads: usize) -> Option<Arc<ThreadPool>> {
-    static POOLS: Mutex<Option<HashMap<usize, Arc<ThreadPool>>>> = Mutex::new(None);
+    static POOLS: Mutex<Option<Pools>> = Mutex::new(None);
     let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
     let pools = pools.get_or_insert_default();
-    if let Some(pool) = pools.get(&threads) {
+    let process = std::process::id();
+    if pools.process != process {
+        // A fork copies the pools but not their threads: nobody would take their work, nor answer when they are dropped.
+        std::mem::forget(std::mem::replace(pools, Pools { process, ..Pools::default() }));
+    }
+    if let Some(pool) = pools.by_threads.get(&threads) {
         return Some(pool.clone());
     }
     let name = |index| format!("tegula-{index}");
     let pool = Arc::new(ThreadPoolBuilder::new().num_threads(threads).thread_name(name).build().ok()?);
-    pools.insert(threads, pool.clone());
+    pools.by_threads.insert(threads, pool.clone());
     Some(pool)
 }
 
@@ -159,6 +175,7 @@ struct Launch<'a> {
     arguments: &'a [u64],
     bounds: Option<&'a Bounds>,
     total: usize,
+    interrupted: Option<fn() -> bool>,
 }
 
 /// A thread's part of the grid.
@@ -177,73 +194,103 @@ impl Part {
     }
 }
 
-impl Launch<'_> {
-    fn run(&self, threads: usize) -> Result<(), LaunchError> {
-        let alone = || -> Result<usize, LaunchError> {
-            let mut executor = self.executor()?;
-            let begun = Instant::now();
-            let mut done = 0;
-            while done < self.total {
-                self.run_program(&mut executor, done)?;
-                done += 1;
-                if threads > 1 && begun.elapsed() > ALONE {
-                    break;
-                }
-            }
-            Ok(done)
+/// What the threads of a launch share.
+#[derive(Default)]
+struct Team {
+    /// What each thread runs, once there are several.
+    parts: OnceLock<Vec<Part>>,
+    stop: AtomicBool,
+    failure: Mutex<Option<LaunchError>>,
+}
+
+impl Team {
+    /// Notes how a thread ended; an error stops the others.
+    fn note(&self, outcome: Result<(), LaunchError>) {
+        let Err(error) = outcome else { return };
+        self.stop.store(true, Ordering::Relaxed);
+        let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        let rank = |error: &LaunchError| {
+            let [x, y, z] = error.program;
+            (error.reason == StopReason::Interrupted, z, y, x)
         };
-        let done = guarded(alone)?;
-        if done == self.total {
-            return Ok(());
+        if failure.as_ref().is_none_or(|first| rank(&error) < rank(first)) {
+            *failure = Some(error);
         }
-        let Some(pool) = pool(threads - 1) else {
-            return guarded(|| self.work(&[self.part(done, self.total)], 0, &AtomicBool::new(false)));
-        };
-        let left = self.total - done;
-        let bound = |index: usize| done + left / threads * index + (left % threads).min(index);
-        let parts: Vec<Part> = (0..threads).map(|index| self.part(bound(index), bound(index + 1))).collect();
-        let stop = AtomicBool::new(false);
-        let failure: Mutex<Option<LaunchError>> = Mutex::new(None);
-        let work = |index: usize| {
-            if let Err(error) = guarded(|| self.work(&parts, index, &stop)) {
-                stop.store(true, Ordering::Relaxed);
-                let mut failure = failure.lock().unwrap_or_else(PoisonError::into_inner);
-                let order = |id: [u32; 3]| [id[2], id[1], id[0]];
-                if failure.as_ref().is_none_or(|first| order(error.program) < order(first.program)) {
-                    *failure = Some(error);
-                }
-            }
-        };
-        pool.in_place_scope(|scope| {
-            for index in 1..threads {
-                let work = &work;
-                scope.spawn(move |_| work(index));
-            }
-            work(0);
-        });
-        match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+    }
+
+    fn outcome(self) -> Result<(), LaunchError> {
+        match self.failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
             Some(error) => Err(error),
             None => Ok(()),
         }
     }
+}
 
-    fn part(&self, start: usize, end: usize) -> Part {
-        Part { next: AtomicUsize::new(start), end, piece: ((end - start) / PIECES).max(1) }
+impl Launch<'_> {
+    fn run(&self, threads: usize) -> Result<(), LaunchError> {
+        let team = Team::default();
+        let begun = Cell::new(0);
+        let pool = if threads > 1 { pool(threads - 1) } else { None };
+        let Some(pool) = pool else {
+            team.note(guarded(|| self.begin(&team, &begun, None)));
+            return team.outcome();
+        };
+        pool.in_place_scope(|scope| {
+            let share = || {
+                let team = &team;
+                let parts = team.parts.get_or_init(|| self.split(begun.get(), threads));
+                for index in 1..threads.min(1 + self.total - begun.get()) {
+                    scope.spawn(move |_| team.note(guarded(|| self.work(parts, index, &team.stop))));
+                }
+            };
+            team.note(guarded(|| self.begin(&team, &begun, Some(&share))));
+            if let Some(parts) = team.parts.get() {
+                team.note(guarded(|| self.work(parts, 0, &team.stop)));
+            }
+        });
+        team.outcome()
     }
 
-    fn executor(&self) -> Result<Executor<'_>, LaunchError> {
-        Executor::new(self.program, self.grid, self.arguments, self.bounds).map_err(|error| *error)
+    /// Runs programs on the calling thread until they are shared out, which may happen in the middle of one: the others
+    /// need not wait for it, and it may wait for others.
+    fn begin(&self, team: &Team, begun: &Cell<usize>, share: Option<&dyn Fn()>) -> Result<(), LaunchError> {
+        let mut executor = self.executor(Watch::new(&team.stop, self.interrupted, share))?;
+        while begun.get() < self.total && team.parts.get().is_none() {
+            let linear = begun.replace(begun.get() + 1);
+            self.run_program(&mut executor, linear)?;
+        }
+        Ok(())
+    }
+
+    /// A part of the programs from `start` on for each thread.
+    fn split(&self, start: usize, threads: usize) -> Vec<Part> {
+        let left = self.total - start;
+        let bound = |index: usize| start + left / threads * index + (left % threads).min(index);
+        (0..threads)
+            .map(|index| {
+                let (start, end) = (bound(index), bound(index + 1));
+                Part { next: AtomicUsize::new(start), end, piece: ((end - start) / PIECES).max(1) }
+            })
+            .collect()
+    }
+
+    fn executor<'l>(&'l self, watch: Watch<'l>) -> Result<Executor<'l>, LaunchError> {
+        let mut executor =
+            Executor::new(self.program, self.grid, self.arguments, self.bounds).map_err(|error| *error)?;
+        executor.watch = Some(watch);
+        Ok(executor)
     }
 
     /// Runs the programs of a thread's own part, then of the others'.
     fn work(&self, parts: &[Part], own: usize, stop: &AtomicBool) -> Result<(), LaunchError> {
+        let interrupted = self.interrupted.filter(|_| own == 0);
         let mut executor = None;
         for index in 0..parts.len() {
             let part = &parts[(own + index) % parts.len()];
             while let Some(piece) = part.claim() {
                 let executor = match &mut executor {
                     Some(executor) => executor,
-                    None => executor.insert(self.executor()?),
+                    None => executor.insert(self.executor(Watch::new(stop, interrupted, None))?),
                 };
                 for linear in piece {
                     if stop.load(Ordering::Relaxed) {
@@ -259,7 +306,7 @@ impl Launch<'_> {
     fn run_program(&self, executor: &mut Executor<'_>, linear: usize) -> Result<(), LaunchError> {
         let (x, y) = (self.grid[0] as usize, self.grid[1] as usize);
         let id = [linear % x, linear / x % y, linear / (x * y)].map(|index| index as u32);
-        executor.run_program(id).map_err(|error| *error)
+        executor.go_on().and_then(|()| executor.run_program(id)).map_err(|error| *error)
     }
 }
 

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | [`lower`] | a function into a flat [`Program`]: places of values, strip functions, last uses |
 //! | [`launch`] | a grid into pieces of work for threads |
+//! | [`watch`] | time and flags into the sharing of work among threads, and its end before the end |
 //! | [`execute`], [`control`] | instructions into changes of registers and slots |
 //! | [`block`], [`strided`], [`affine`] | index arithmetic into a few numbers instead of elements |
 //! | [`elementwise`], [`memory`], [`hazard`], [`queue`] | elementwise operations, loads and stores into loops over strips that stay in L1 |
@@ -37,6 +38,7 @@ mod scalar;
 mod shape;
 mod strided;
 pub mod strip;
+mod watch;
 
 pub use launch::{ArrayRange, LaunchError, LaunchOptions, StopReason, panic_text};
 pub use program::Program;

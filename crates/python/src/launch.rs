@@ -14,6 +14,7 @@ use crate::specialize::{Arguments, Purpose};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tegula_frontend::{HostValue, Request};
@@ -105,7 +106,7 @@ fn run(
     let outcome = match placement {
         Placement::Cpu => {
             let bounds = arguments.ranges.take().filter(|_| !arguments.unknown_extent);
-            let options = LaunchOptions { threads: None, bounds };
+            let options = LaunchOptions { threads: None, bounds, interrupted: Some(interrupted) };
             // SAFETY: as in Triton, the addresses that a kernel computes from its arguments are the caller's
             // responsibility; the arrays themselves outlive the launch, since the caller holds them.
             py.detach(|| unsafe { executable.launch(grid, leaves, &options) })
@@ -118,8 +119,21 @@ fn run(
     };
     match outcome {
         Ok(()) => Ok(compiled),
-        Err(error) => Err(errors::to_python(py, &error)),
+        Err(error) => Err(RAISED.take().unwrap_or_else(|| errors::to_python(py, &error))),
     }
+}
+
+thread_local! {
+    /// What a signal's handler raised while this thread ran a launch.
+    static RAISED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
+}
+
+/// Runs the handlers of signals that have arrived; whether one raised an exception, as that of Ctrl-C does.
+fn interrupted() -> bool {
+    let raised = Python::try_attach(|py| py.check_signals().err()).flatten();
+    let interrupted = raised.is_some();
+    RAISED.set(raised);
+    interrupted
 }
 
 /// Compiles a kernel for arguments like these, without running it.

@@ -156,9 +156,10 @@ impl Executable {
         let function = self.function();
         match error.reason {
             StopReason::Internal => Error::Internal { kernel: function.name.clone(), message: error.message },
-            StopReason::OutOfBounds | StopReason::Assertion | StopReason::Invalid => {
-                Error::Launch { error, sources: Box::new(function.sources.clone()) }
-            }
+            StopReason::OutOfBounds
+            | StopReason::Assertion
+            | StopReason::Invalid
+            | StopReason::Interrupted => Error::Launch { error, sources: Box::new(function.sources.clone()) },
         }
     }
 }

@@ -58,7 +58,7 @@ impl<'a> Launch<'a> {
     /// shared slice, or fails a `device_assert`. What it has written by then stays written.
     pub fn run(self) -> Result<(), Error> {
         let Prepared { executable, grid, leaves, ranges } = self.prepare()?;
-        let options = LaunchOptions { threads: Some(1), bounds: Some(ranges) };
+        let options = LaunchOptions { threads: Some(1), bounds: Some(ranges), interrupted: None };
         // SAFETY: every access is checked to lie in one of the slices, which live as long as `self`'s borrows, and a
         // write in one that is borrowed mutably; every bit pattern is a valid `Number`; a single thread cannot race.
         unsafe { executable.launch(grid, &leaves, &options) }?;
@@ -78,7 +78,7 @@ impl<'a> Launch<'a> {
     pub unsafe fn run_unchecked(self) -> Result<(), Error> {
         let Prepared { executable, grid, leaves, ranges } = self.prepare()?;
         let debug = std::env::var_os("TEGULA_DEBUG").is_some_and(|value| value == "1");
-        let options = LaunchOptions { threads: None, bounds: debug.then_some(ranges) };
+        let options = LaunchOptions { threads: None, bounds: debug.then_some(ranges), interrupted: None };
         // SAFETY: the caller vouches for the accesses, and for the absence of races.
         unsafe { executable.launch(grid, &leaves, &options) }?;
         Ok(())
