@@ -174,8 +174,12 @@ def test_arguments_chosen_twice():
 
 
 def test_keys_that_are_no_parameters():
-    with pytest.raises(ValueError, match="`m` is no parameter of `body`"):
-        tegula.autotune(blocks(16, 32), key=["m"])(tegula.jit(body))
+    x, out = torch.arange(100.0), torch.zeros(100)
+    with pytest.warns(UserWarning, match="`m` is no parameter of `body`") as caught:
+        kernel = tegula.autotune(blocks(16, 32), key=["m", "n"])(tegula.jit(body))
+    assert caught[0].filename == __file__
+    kernel[grid](x, out, 100)
+    assert len(kernel.cache) == 1
 
 
 def test_heuristics():

@@ -7,6 +7,7 @@ import contextlib
 import inspect
 import os
 import time
+import warnings
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
@@ -118,9 +119,11 @@ class Autotuner(KernelInterface):
         self.keys = list(key)
         for name in self.keys:
             if name not in arg_names:
-                raise ValueError(
-                    f"the autotuning key `{name}` is no parameter of `{self.base_fn.__name__}`; "
-                    f"its parameters are {', '.join(arg_names)}"
+                # Triton ignores it, and kernels that are in use have such keys.
+                warnings.warn(
+                    f"the autotuning key `{name}` is no parameter of `{self.base_fn.__name__}` and is ignored; "
+                    f"its parameters are {', '.join(arg_names)}",
+                    stacklevel=3,
                 )
         self.reset_to_zero = list(reset_to_zero or ())
         self.restore_value = list(restore_value or ())
