@@ -170,18 +170,17 @@ impl Lowering<'_, '_> {
             return unknown(first.span);
         };
         if let Some((a, b)) = self.mismatch(&a, &b) {
-            let error = tegula_ir::Diagnostic::error(
-                first.span,
-                format!(
-                    "the `return` here gives {a} and another gives {b}, and which one is taken is known only at run time"
-                ),
+            // A function that ends without a `return` has no second place to show.
+            let implicit = first.span == second.span;
+            let other = if implicit { "the end of the function" } else { "another" };
+            let fact = format!(
+                "the `return` here gives {a} and {other} gives {b}, and which one is taken is known only at run time"
             );
-            self.report(
-                error
-                    .with_text(format!("this is {a}"))
-                    .with_label(second.span, format!("this is {b}"))
-                    .with_help("return values of one type; `.to(...)` converts"),
-            );
+            let mut error = tegula_ir::Diagnostic::error(first.span, fact).with_text(format!("this is {a}"));
+            if !implicit {
+                error = error.with_label(second.span, format!("this is {b}"));
+            }
+            self.report(error.with_help("return values of one type; `.to(...)` converts"));
             self.push_if(condition, regions, &[], &[]);
             return unknown(first.span);
         }

@@ -9,7 +9,7 @@ use crate::builtin::Builtin;
 use crate::host::{FunctionRef, HostValue, ObjectRef, TupleClass};
 use crate::lower::{Parameter, ParameterKind};
 use crate::value::Value;
-use ruff_python_ast::{Expr, ExprCall};
+use ruff_python_ast::{Expr, ExprCall, StmtFunctionDef};
 use ruff_text_size::Ranged;
 use std::sync::Arc;
 use tegula_ir::{Diagnostic, FileId, Span};
@@ -176,9 +176,8 @@ impl Lowering<'_, '_> {
             }
         };
         let definition = &syntax.definition;
-        if definition.is_async || definition.parameters.kwarg.is_some() {
-            let what = if definition.is_async { "`async`" } else { "`**` parameters" };
-            return Err(self.error(format!("`{name}` has {what}, which a jitted function cannot have")));
+        if let Some(fact) = unsupported(definition) {
+            return Err(self.error(format!("`{name}` has {fact}, which a jitted function cannot have")));
         }
         let parameters = parameters(&definition.parameters, |parameter, _| {
             let known = source.params.iter().find(|known| known.name == parameter)?;
@@ -307,4 +306,12 @@ impl Lowering<'_, '_> {
             Err(fact) => Err(self.error(fact)),
         }
     }
+}
+
+/// What the definition of a function has that no jitted function can have.
+pub(super) fn unsupported(definition: &StmtFunctionDef) -> Option<&'static str> {
+    if definition.is_async {
+        return Some("`async`");
+    }
+    definition.parameters.kwarg.is_some().then_some("`**` parameters")
 }

@@ -1,6 +1,7 @@
 //! The kernel itself: its arguments become parameters of a function, and its body is evaluated.
 
 use super::arguments::parameters;
+use super::calls::unsupported;
 use super::statements::Flow;
 use super::{Argument, CompileError, Frame, Lowering, Request};
 use crate::host::{FunctionRef, FunctionSource, Host, HostValue, ObjectRef};
@@ -38,6 +39,10 @@ pub fn compile(host: &dyn Host, request: &Request) -> Result<Function, CompileEr
     let parameters = parameters(&definition.parameters, |_, _| None);
     let (start, end) = syntax.place(definition.name.range);
     let site = Span { file, start, end };
+    if let Some(fact) = unsupported(definition) {
+        let message = format!("`{}` has {fact}, which a kernel cannot have", source.name);
+        return Err(fault(&sources, Diagnostic::error(site, message)));
+    }
     if parameters.len() != request.arguments.len() {
         let message = format!(
             "`{}` has {} parameters, but {} arguments are described",
