@@ -264,3 +264,39 @@ def test_parameters_named_like_options_get_the_options():
     out = torch.zeros(1, dtype=torch.int32)
     named_like_options[(1,)](out, num_warps=8, num_stages=3)
     assert out.item() == 83
+
+
+@tegula.jit
+def declared(
+    out_ptr,
+    a: tl.float64,
+    b: "tl.float64",
+    c: "fp64",  # noqa: F821
+    d: tl.float16,
+    e: "tl.bfloat16",
+    f: float,
+    g: bool,
+    h: "i64",  # noqa: F821
+    i: "tl.uint8",
+    j: "bool",
+):
+    tl.static_assert(a.dtype == tl.float64 and b.dtype == tl.float64 and c.dtype == tl.float64)
+    tl.static_assert(d.dtype == tl.float16 and e.dtype == tl.bfloat16 and f.dtype == tl.float32)
+    tl.static_assert(g.dtype == tl.int1 and h.dtype == tl.int64 and i.dtype == tl.uint8 and j.dtype == tl.int1)
+    tl.store(out_ptr, a)
+    tl.store(out_ptr + 1, b)
+    tl.store(out_ptr + 2, c)
+    tl.store(out_ptr + 3, d)
+    tl.store(out_ptr + 4, e)
+    tl.store(out_ptr + 5, f)
+    tl.store(out_ptr + 6, g)
+    tl.store(out_ptr + 7, h)
+    tl.store(out_ptr + 8, i)
+    tl.store(out_ptr + 9, j)
+
+
+def test_declared_types_of_numbers():
+    out = np.zeros(10)
+    declared[(1,)](out, 0.1, 0.1, 0.1, 0.1, 0.1, 1, 2, 3, 256 + 4, 5)
+    bf16 = torch.tensor(0.1, dtype=torch.bfloat16).item()
+    assert out.tolist() == [0.1, 0.1, 0.1, float(np.float16(0.1)), bf16, 1.0, 1.0, 3.0, 4.0, 1.0]

@@ -170,10 +170,7 @@ impl Arguments {
     }
 
     fn float(&mut self, parameter: &Parameter, value: f64) -> Specialization {
-        match parameter.declared {
-            Some(Scalar::Float64) => specialization::double(value, &mut self.leaves),
-            _ => specialization::float(value, &mut self.leaves),
-        }
+        specialization::float(value, parameter.declared, &mut self.leaves)
     }
 
     fn boolean(&mut self, parameter: &Parameter, value: bool) -> Specialization {

@@ -14,6 +14,7 @@
 //! ```
 
 use crate::error::Error;
+use half::{bf16, f16};
 use tegula_frontend::host::TupleClass;
 use tegula_frontend::{Argument, HostValue};
 use tegula_ir::{Element, Pointer, Scalar, Type};
@@ -212,16 +213,16 @@ pub fn boolean(value: bool, leaves: &mut Vec<u64>) -> Specialization {
     Specialization::Runtime { element: Scalar::Int1.into(), divisible_by: 1 }
 }
 
-/// Specialises a float argument, which is fp32.
-pub fn float(value: f64, leaves: &mut Vec<u64>) -> Specialization {
-    leaves.push(u64::from((value as f32).to_bits()));
-    Specialization::Runtime { element: Scalar::Float32.into(), divisible_by: 1 }
-}
-
-/// Specialises a float argument declared as fp64.
-pub fn double(value: f64, leaves: &mut Vec<u64>) -> Specialization {
-    leaves.push(value.to_bits());
-    Specialization::Runtime { element: Scalar::Float64.into(), divisible_by: 1 }
+/// Specialises a float argument. It is fp32, unless it is declared as fp64, fp16 or bf16.
+pub fn float(value: f64, declared: Option<Scalar>, leaves: &mut Vec<u64>) -> Specialization {
+    let (scalar, bits) = match declared {
+        Some(Scalar::Float64) => (Scalar::Float64, value.to_bits()),
+        Some(Scalar::Float16) => (Scalar::Float16, u64::from(f16::from_f64(value).to_bits())),
+        Some(Scalar::BFloat16) => (Scalar::BFloat16, u64::from(bf16::from_f64(value).to_bits())),
+        _ => (Scalar::Float32, u64::from((value as f32).to_bits())),
+    };
+    leaves.push(bits);
+    Specialization::Runtime { element: scalar.into(), divisible_by: 1 }
 }
 
 /// Specialises the address of an array.
@@ -287,8 +288,8 @@ mod tests {
         let to = Pointer::to(Scalar::Float16);
         assert_eq!(pointer(4096, to, Policy::default(), &mut leaves), runtime(to, 16));
         assert_eq!(pointer(4098, to, Policy::default(), &mut leaves), runtime(to, 1));
-        assert_eq!(float(1.0, &mut leaves), runtime(Scalar::Float32, 1));
-        assert_eq!(double(1.0, &mut leaves), runtime(Scalar::Float64, 1));
+        assert_eq!(float(1.0, None, &mut leaves), runtime(Scalar::Float32, 1));
+        assert_eq!(float(1.0, Some(Scalar::Float64), &mut leaves), runtime(Scalar::Float64, 1));
         assert_eq!(leaves, [4096, 4098, 0x3f80_0000, 0x3ff0_0000_0000_0000]);
     }
 }

@@ -62,8 +62,8 @@ impl Kind {
             Kind::Int(1, _) => Specialization::Constexpr(Constant::Int(1)),
             Kind::Int(value, None) => specialization::integer(*value, policy, leaves)?,
             Kind::Int(value, Some(scalar)) => specialization::typed_integer(*value, *scalar, policy, leaves),
-            Kind::Float32(value) => specialization::float(f64::from(*value), leaves),
-            Kind::Float64(value) => specialization::double(*value, leaves),
+            Kind::Float32(value) => specialization::float(f64::from(*value), None, leaves),
+            Kind::Float64(value) => specialization::float(*value, Some(Scalar::Float64), leaves),
             Kind::Bool(value) => specialization::boolean(*value, leaves),
             Kind::Constant(constant) => Specialization::Constexpr(constant.clone()),
         })

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import textwrap
@@ -44,6 +45,10 @@ class KernelParam:
         self.is_constexpr, self.is_const, self.annotation_type = _read_annotation(param.annotation)
 
 
+#: What Python's own types declare. `int` declares nothing: integers are as wide as they need to be.
+_PYTHON_TYPES = {"bool": "int1", "float": "fp32"}
+
+
 def _read_annotation(annotation: Any) -> tuple[bool, bool, str]:
     """Whether it says `constexpr`, whether it says `const`, and the scalar type that it declares (`""` for none)."""
     annotation = unwrap(annotation) if isinstance(annotation, constexpr) else annotation
@@ -53,6 +58,8 @@ def _read_annotation(annotation: Any) -> tuple[bool, bool, str]:
         return False, True, ""
     if isinstance(annotation, dtype):
         return False, False, annotation.signature_name
+    if annotation in (bool, float):
+        annotation = annotation.__name__
     if isinstance(annotation, str):
         # `from __future__ import annotations` leaves the text: `tl.constexpr`, `tl.int64`, `"*fp32"`.
         text = annotation.strip().strip("'\"").rpartition(".")[2]
@@ -60,8 +67,10 @@ def _read_annotation(annotation: Any) -> tuple[bool, bool, str]:
             return True, False, ""
         if text == "const" or text.startswith(("const ", "*k")):
             return False, True, ""
-        if text != "void" and dtype.is_dtype(text):
-            return False, False, dtype(text).signature_name
+        if text != "void":
+            # An annotation that names no type is for other readers.
+            with contextlib.suppress(ValueError):
+                return False, False, dtype(_PYTHON_TYPES.get(text, text)).signature_name
     return False, False, ""
 
 
