@@ -52,7 +52,8 @@ class OutOfResources(TegulaError, RuntimeError):
 
 
 class DriverError(TegulaError, RuntimeError):
-    """The CUDA driver reports an error: of this launch, or of an earlier one that has failed since."""
+    """The CUDA driver reports an error: of this launch, or of an earlier one that has failed since; or there is no
+    driver, or no assembler."""
 
 
 class AutotunerError(TegulaError):

@@ -164,6 +164,18 @@ impl Executable {
     }
 }
 
+/// The passes that every target wants.
+///
+/// # Errors
+/// [`Error::Internal`] if a pass is at fault.
+pub fn optimise(mut function: Function) -> Result<Function, Error> {
+    let name = function.name.clone();
+    guarded(&name, || {
+        tegula_passes::optimise(&mut function);
+        Ok(function)
+    })
+}
+
 /// The front end: a kernel's source to the intermediate representation.
 ///
 /// # Errors

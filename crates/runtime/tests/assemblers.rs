@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use tegula_ptx::Target as Architecture;
 use tegula_runtime::cuda::assemble::nvjitlink::NvJitLink;
 use tegula_runtime::cuda::assemble::ptxas::Ptxas;
-use tegula_runtime::cuda::assemble::{Assembler, Job};
+use tegula_runtime::cuda::assemble::{Assembler, Failure, Job};
 
 /// Adds one to a number; the count of registers is what the assemblers make of it.
 const ADD_ONE: &str = "
@@ -54,7 +54,7 @@ fn refusals_say_the_line() {
     let wrong = ADD_ONE.replace("add.u32", "ad.u32");
     for assembler in assemblers() {
         let job = Job { ptx: &wrong, machine: Architecture::specific(90), max_registers: None };
-        let log = assembler.assemble(&job).unwrap_err().log;
+        let Err(Failure::Refused(log)) = assembler.assemble(&job) else { panic!("{assembler}") };
         assert!(log.contains("line 11") && log.contains("'ad'"), "{assembler}: {log}");
     }
 }
@@ -79,6 +79,7 @@ fn without_a_toolkit_the_message_says_what_to_install() {
     // Where there is a GPU, the driver may well assemble it.
     let job = Job { ptx: ADD_ONE, machine: Architecture::specific(90), max_registers: None };
     if let Err(failure) = Assembler::Driver.assemble(&job) {
-        assert!(failure.log.contains("ptxas"), "{}", failure.log);
+        let Failure::Unavailable(message) = failure else { panic!("{failure:?}") };
+        assert!(message.contains("ptxas"), "{message}");
     }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use tegula_frontend::source_host::SourceHost;
 use tegula_frontend::{FunctionRef, FunctionSource, HostValue, Request};
 use tegula_ir::Function;
-use tegula_runtime::cuda::Code as CudaCode;
+use tegula_runtime::cuda::Generated;
 use tegula_runtime::{Cache, Constant, Executable, Options, Specialization, Target, Variant, executable};
 
 /// A parameter of a kernel, as its definition has it.
@@ -98,8 +98,19 @@ impl Kernel {
         options: &Options,
     ) -> Result<Compiled, Error> {
         let unoptimised = self.lower(&self.specialisations(signature)?)?;
-        let executable = Executable::new(unoptimised.clone(), target, options, None)?;
-        Ok(Compiled { unoptimised, executable })
+        let function = unoptimised.clone();
+        let (optimised, generated) = match target {
+            Target::Cpu => {
+                let executable = Executable::new(function, target, options, None)?;
+                (executable.function().clone(), None)
+            }
+            Target::Cuda(gpu) => {
+                let optimised = executable::optimise(function)?;
+                let generated = Generated::new(&optimised, gpu, options)?;
+                (optimised, Some(generated))
+            }
+        };
+        Ok(Compiled { target, unoptimised, optimised, generated })
     }
 
     /// The executable for these specialisations, compiled now unless it has been before.
@@ -218,14 +229,16 @@ fn constant(value: &HostValue) -> Option<Constant> {
 /// A kernel compiled for one signature.
 #[derive(Debug)]
 pub struct Compiled {
+    target: Target,
     unoptimised: Function,
-    executable: Executable,
+    optimised: Function,
+    generated: Option<Generated>,
 }
 
 impl Compiled {
     /// The text of the intermediate representation that runs.
     pub fn ir(&self) -> String {
-        self.executable.function().to_string()
+        self.optimised.to_string()
     }
 
     /// The text of the intermediate representation as the front end made it.
@@ -233,13 +246,29 @@ impl Compiled {
         self.unoptimised.to_string()
     }
 
-    /// The code for GPUs (layouts, PTX, machine code, registers), if it was compiled for one.
-    pub fn cuda(&self) -> Option<&CudaCode> {
-        self.executable.cuda().map(|kernel| kernel.code())
+    /// How blocks are spread over threads, if it was compiled for a GPU.
+    pub fn layouts(&self) -> Option<&str> {
+        Some(&self.generated.as_ref()?.kernel.layouts)
+    }
+
+    /// The PTX, if it was compiled for a GPU.
+    pub fn ptx(&self) -> Option<&str> {
+        Some(&self.generated.as_ref()?.kernel.ptx)
+    }
+
+    /// The machine code, if it was compiled for a GPU; assembled anew by each call.
+    ///
+    /// # Errors
+    /// [`Error::Kernel`] if there is no assembler, or if a program needs more shared memory than the GPU has.
+    pub fn cubin(&self) -> Result<Option<Vec<u8>>, Error> {
+        match &self.generated {
+            Some(generated) => Ok(Some(generated.clone().assemble()?.cubin)),
+            None => Ok(None),
+        }
     }
 
     /// What it was compiled for.
     pub fn target(&self) -> Target {
-        self.executable.target()
+        self.target
     }
 }

@@ -59,5 +59,4 @@ pub use launch::Launch;
 pub use module::Module;
 pub use signature::Signature;
 pub use tegula_ir::Scalar;
-pub use tegula_runtime::cuda::Code as CudaCode;
 pub use tegula_runtime::{Constant, Options, Target};

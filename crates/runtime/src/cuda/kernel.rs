@@ -1,7 +1,7 @@
 //! A kernel compiled for a GPU: from the intermediate representation, or from the cache on disk, to launches.
 
 use super::assemble::ptxas::Ptxas;
-use super::assemble::{Assembler, Job, Report};
+use super::assemble::{Assembler, Failure, Job, Report};
 use super::device::Device;
 use super::module::{Module, Stream};
 use crate::disk_cache::{DiskCache, Entry, Key};
@@ -51,8 +51,7 @@ impl CudaKernel {
     /// Compiles an optimised function; with `cache`, unless that has it already.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] if the function does what GPUs cannot; [`Error::OutOfResources`] if one program needs more
-    /// shared memory than there is; [`Error::Assembler`].
+    /// Those of [`Generated::new`] and [`Generated::assemble`].
     pub fn compile(
         function: &Arc<Function>,
         gpu: Gpu,
@@ -60,13 +59,13 @@ impl CudaKernel {
         cache: Option<&DiskCache>,
     ) -> Result<CudaKernel, Error> {
         let code = match cache {
-            None => Code::compile(function, gpu, options)?,
+            None => Generated::new(function, gpu, options)?.assemble()?,
             Some(cache) => {
                 let key = key(function, gpu, options);
                 match cache.read(&key).and_then(|entry| Code::from_entry(&entry)) {
                     Some(code) => code,
                     None => {
-                        let code = Code::compile(function, gpu, options)?;
+                        let code = Generated::new(function, gpu, options)?.assemble()?;
                         // Without a cache, the next process compiles anew: slower, but as right.
                         let _ = cache.write(&key, &code.to_entry());
                         code
@@ -149,28 +148,54 @@ fn key(function: &Function, gpu: Gpu, options: &Options) -> Key {
     Key::of(parts.map(str::as_bytes))
 }
 
-impl Code {
-    fn compile(function: &Arc<Function>, gpu: Gpu, options: &Options) -> Result<Code, Error> {
+/// A kernel in PTX, before it is assembled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Generated {
+    /// What the back end made.
+    pub kernel: tegula_gpu::Kernel,
+    gpu: Gpu,
+    max_registers: Option<u32>,
+}
+
+impl Generated {
+    /// Compiles an optimised function to PTX. Needs neither a GPU nor anything of CUDA.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if the function does what GPUs cannot.
+    pub fn new(function: &Function, gpu: Gpu, options: &Options) -> Result<Generated, Error> {
         let for_back_end = tegula_gpu::Options {
             num_warps: options.num_warps,
             num_stages: options.num_stages,
             max_registers: options.maxnreg,
             line_info: true,
         };
-        let kernel = tegula_gpu::compile(function, gpu.code, &for_back_end).map_err(|diagnostic| {
-            Error::Unsupported { diagnostic, sources: Box::new(function.sources.clone()) }
-        })?;
+        match tegula_gpu::compile(function, gpu.code, &for_back_end) {
+            Ok(kernel) => Ok(Generated { kernel, gpu, max_registers: options.maxnreg }),
+            Err(diagnostic) => {
+                Err(Error::Unsupported { diagnostic, sources: Box::new(function.sources.clone()) })
+            }
+        }
+    }
+
+    /// Makes machine code of the PTX.
+    ///
+    /// # Errors
+    /// [`Error::OutOfResources`] if one program needs more shared memory than there is; [`Error::Assembler`];
+    /// [`Error::NoAssembler`].
+    pub fn assemble(self) -> Result<Code, Error> {
+        let Generated { kernel, gpu, max_registers } = self;
         // Known before the assembler spends its time; autotuning passes over such configurations quickly.
         let available = gpu.shared_memory_limit();
         if kernel.shared_bytes > available {
-            return Err(Error::shared_memory(&function.name, kernel.shared_bytes, available));
+            return Err(Error::shared_memory(&kernel.name, kernel.shared_bytes, available));
         }
-        let job = Job { ptx: &kernel.ptx, machine: gpu.machine, max_registers: options.maxnreg };
+        let job = Job { ptx: &kernel.ptx, machine: gpu.machine, max_registers };
         let assembler = Assembler::get();
-        let assembled = assembler.assemble(&job).map_err(|failure| Error::Assembler {
-            kernel: function.name.clone(),
-            assembler: assembler.to_string(),
-            log: failure.log,
+        let assembled = assembler.assemble(&job).map_err(|failure| match failure {
+            Failure::Refused(log) => {
+                Error::Assembler { kernel: kernel.name.clone(), assembler: assembler.to_string(), log }
+            }
+            Failure::Unavailable(reason) => Error::NoAssembler { kernel: kernel.name.clone(), reason },
         })?;
         Ok(Code {
             name: kernel.name,
@@ -182,7 +207,9 @@ impl Code {
             report: assembled.report,
         })
     }
+}
 
+impl Code {
     fn to_entry(&self) -> Entry {
         let mut entry = Entry::default();
         entry.insert("name", self.name.as_str());

@@ -20,5 +20,5 @@ pub mod module;
 pub use assemble::set_package_folders;
 pub use device::Device;
 pub use driver::DriverError;
-pub use kernel::{Code, CudaKernel};
+pub use kernel::{Code, CudaKernel, Generated};
 pub use module::Stream;

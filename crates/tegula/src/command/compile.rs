@@ -4,7 +4,7 @@ use super::Failure;
 use clap::{Args, ValueEnum};
 use std::io::Write;
 use std::path::PathBuf;
-use tegula::{Compiled, Constant, CudaCode, Error, Module, Options, Signature, Target};
+use tegula::{Compiled, Constant, Error, Module, Options, Signature, Target};
 
 /// Compiles one kernel and prints stages of its compilation.
 ///
@@ -88,20 +88,19 @@ impl Stage {
 
     /// What is printed; an error if the target has no such stage.
     fn of(self, compiled: &Compiled) -> Result<Vec<u8>, Error> {
-        let cuda = |piece: fn(&CudaCode) -> &[u8]| match compiled.cuda() {
-            Some(code) => Ok(piece(code).to_vec()),
-            None => Err(Error::Signature(format!(
+        let contents = match self {
+            Stage::Ir => Some(compiled.ir().into_bytes()),
+            Stage::IrUnoptimised => Some(compiled.unoptimised_ir().into_bytes()),
+            Stage::Layouts => compiled.layouts().map(|text| text.as_bytes().to_vec()),
+            Stage::Ptx => compiled.ptx().map(|text| text.as_bytes().to_vec()),
+            Stage::Cubin => compiled.cubin()?,
+        };
+        let mut stage = contents.ok_or_else(|| {
+            Error::Signature(format!(
                 "--emit {}: only GPUs have this stage; --target sm_90, say, names one",
                 self.name()
-            ))),
-        };
-        let mut stage = match self {
-            Stage::Ir => compiled.ir().into_bytes(),
-            Stage::IrUnoptimised => compiled.unoptimised_ir().into_bytes(),
-            Stage::Layouts => cuda(|code| code.layouts.as_bytes())?,
-            Stage::Ptx => cuda(|code| code.ptx.as_bytes())?,
-            Stage::Cubin => cuda(|code| &code.cubin)?,
-        };
+            ))
+        })?;
         if self != Stage::Cubin && !stage.ends_with(b"\n") {
             stage.push(b'\n');
         }

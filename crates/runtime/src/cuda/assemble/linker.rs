@@ -9,22 +9,17 @@ use std::ffi::{CStr, c_void};
 /// Bytes for each of the two logs.
 const LOG_BYTES: usize = 16 * 1024;
 
-impl From<DriverError> for Failure {
-    fn from(error: DriverError) -> Failure {
-        Failure { log: error.to_string() }
-    }
-}
-
 /// Machine code of PTX, for the first device: its kind decides the architecture.
 ///
 /// # Errors
-/// [`Failure`] with the log, if there is a device of the architecture that is asked for; else with what is missing.
+/// [`Failure::Refused`] with the log, if there is a device of the architecture that is asked for; else
+/// [`Failure::Unavailable`].
 pub fn assemble(job: &Job<'_>) -> Result<Assembled, Failure> {
-    let device = Device::get(0).map_err(|error| Failure {
-        log: format!(
+    let device = Device::get(0).map_err(|error| {
+        Failure::Unavailable(format!(
             "there is nothing that assembles PTX: neither nvJitLink nor ptxas is found (the packages nvidia-nvjitlink \
              and nvidia-cuda-nvcc of PyPI have them, TEGULA_PTXAS names one), and {error}"
-        ),
+        ))
     })?;
     if device.gpu().machine != job.machine {
         let message = format!(
@@ -32,7 +27,7 @@ pub fn assemble(job: &Job<'_>) -> Result<Assembled, Failure> {
             device.gpu().machine,
             job.machine
         );
-        return Err(Failure { log: message });
+        return Err(Failure::Unavailable(message));
     }
     let mut errors = vec![0u8; LOG_BYTES];
     let mut notes = vec![0u8; LOG_BYTES];
@@ -53,7 +48,7 @@ pub fn assemble(job: &Job<'_>) -> Result<Assembled, Failure> {
     };
     match cubin {
         Ok(cubin) => Ok(Assembled { cubin, report: Report::parse(&text(&notes)) }),
-        Err(error) => Err(Failure { log: format!("{error}\n{}", text(&errors)) }),
+        Err(error) => Err(Failure::Refused(format!("{error}\n{}", text(&errors)))),
     }
 }
 

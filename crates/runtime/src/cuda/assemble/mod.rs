@@ -39,15 +39,18 @@ pub struct Assembled {
     pub report: Report,
 }
 
-/// What an assembler says of PTX that it refuses.
+/// Why there is no machine code.
 #[derive(Clone, Debug)]
-pub struct Failure {
-    pub log: String,
+pub enum Failure {
+    /// The assembler refuses the PTX, and says why.
+    Refused(String),
+    /// There is no assembler, or it does not run, or not for this architecture.
+    Unavailable(String),
 }
 
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Failure {
-        Failure { log: error.to_string() }
+        Failure::Unavailable(format!("the files of ptxas cannot be written or read: {error}"))
     }
 }
 
@@ -80,7 +83,7 @@ impl Assembler {
     /// Machine code of PTX.
     ///
     /// # Errors
-    /// [`Failure`] if the PTX is refused; that is a fault of whoever wrote it.
+    /// [`Failure::Refused`], which is a fault of whoever wrote the PTX, or [`Failure::Unavailable`].
     pub fn assemble(&self, job: &Job<'_>) -> Result<Assembled, Failure> {
         match self {
             Assembler::NvJitLink(library) => library.assemble(job),

@@ -108,19 +108,19 @@ impl NvJitLink {
         // SAFETY: `pointers` holds as many strings as it says, which outlive the call.
         let status = unsafe { (self.create)(&mut handle, pointers.len() as u32, pointers.as_ptr()) };
         if status != 0 {
-            return Err(Failure {
-                log: format!("nvJitLink refuses the target {} (status {status})", job.machine),
-            });
+            let message =
+                format!("nvJitLink does not assemble for {} (status {status}): is it too old?", job.machine);
+            return Err(Failure::Unavailable(message));
         }
         let session = Session { library: self, handle };
         // The library reads on to a zero, whatever length it is told.
-        let text = CString::new(job.ptx).map_err(|_| Failure { log: "the PTX holds a zero".to_owned() })?;
+        let text = CString::new(job.ptx).map_err(|_| Failure::Refused("the PTX holds a zero".to_owned()))?;
         // SAFETY: the text ends with a zero, and lives through the call, which copies it.
         let added =
             unsafe { (self.add_data)(handle, PTX, text.as_ptr().cast(), job.ptx.len(), c"kernel".as_ptr()) };
         // SAFETY: the handle is alive.
         if added != 0 || unsafe { (self.complete)(handle) } != 0 {
-            return Err(Failure { log: session.text(self.error_log_size, self.error_log) });
+            return Err(Failure::Refused(session.text(self.error_log_size, self.error_log)));
         }
         let report = Report::parse(&session.text(self.info_log_size, self.info_log));
         Ok(Assembled { cubin: session.bytes(self.cubin_size, self.cubin), report })

@@ -50,11 +50,11 @@ impl Ptxas {
         command.arg(&source).arg("--output-file").arg(&output);
         let run = command
             .output()
-            .map_err(|error| Failure { log: format!("cannot run {}: {error}", self.path.display()) })?;
+            .map_err(|error| Failure::Unavailable(format!("cannot run {}: {error}", self.path.display())))?;
         let log = String::from_utf8_lossy(&run.stderr).into_owned();
         if !run.status.success() {
             // The name of a file that is gone says nothing.
-            return Err(Failure { log: log.replace(&*source.to_string_lossy(), "the PTX") });
+            return Err(Failure::Refused(log.replace(&*source.to_string_lossy(), "the PTX")));
         }
         Ok(Assembled { cubin: std::fs::read(&output)?, report: Report::parse(&log) })
     }
