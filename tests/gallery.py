@@ -9,7 +9,10 @@ import os
 import re
 import runpy
 import sys
+import warnings
 from pathlib import Path
+
+import tegula
 
 FOLDER = Path(__file__).parent / "gallery"
 
@@ -20,14 +23,17 @@ def entries():
 
 
 def said(entry):
-    """What a user reads who launches the kernel: the class of the exception and its message."""
+    """What a user reads who launches the kernel: the class of the exception, or warning, and its message."""
     # Relative paths, so that messages are the same in every checkout.
     before = os.getcwd()
     os.chdir(FOLDER)
     try:
         launch = runpy.run_path(entry.name)["launch"]
         try:
-            launch()
+            with warnings.catch_warnings():
+                # Warnings come before the launch: none of the faulty accesses happens.
+                warnings.simplefilter("error", tegula.KernelWarning)
+                launch()
         except Exception as error:
             text = f"{type(error).__module__}.{type(error).__qualname__}: {error}"
             text = text.replace(f"{FOLDER}{os.sep}", "")

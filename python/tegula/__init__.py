@@ -13,6 +13,7 @@ from .errors import (
     DriverError,
     InternalCompilerError,
     KernelAssertionError,
+    KernelWarning,
     OutOfResources,
     TegulaError,
 )
@@ -74,6 +75,7 @@ __all__ = [
     "JITFunction",
     "KernelAssertionError",
     "KernelInterface",
+    "KernelWarning",
     "MockTensor",
     "OutOfResources",
     "TegulaError",

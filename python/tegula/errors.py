@@ -1,4 +1,4 @@
-"""The exceptions that tegula raises of its own."""
+"""The exceptions that tegula raises of its own, and its warnings."""
 
 from __future__ import annotations
 
@@ -32,6 +32,14 @@ class KernelAssertionError(TegulaError, RuntimeError):
 
 class InternalCompilerError(TegulaError, RuntimeError):
     """The compiler itself is at fault, not the kernel: please report it, with the kernel that the message names."""
+
+
+class KernelWarning(UserWarning):
+    """A kernel, or a launch of it, does what usually is a mistake; docs/warnings.md lists the rules.
+
+    The message quotes the kernel's line. Each place of a kernel is warned of once; Python's filters of warnings apply,
+    and `TEGULA_WARNINGS=0` silences all of them.
+    """
 
 
 class OutOfResources(TegulaError, RuntimeError):

@@ -18,6 +18,7 @@ fn kernels_become_ir() {
     insta::glob!("kernels/*.py", |path| {
         let function = compile(path).unwrap_or_else(|error| panic!("{error}"));
         tegula_ir::verify(&function).unwrap_or_else(|faults| panic!("{faults:?}"));
+        assert_eq!(function.warnings, []);
         insta::assert_snapshot!(function.to_string());
     });
 }
@@ -28,7 +29,20 @@ fn larger_kernels_verify() {
     for entry in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/seeds")).unwrap() {
         let function = compile(&entry.unwrap().path()).unwrap_or_else(|error| panic!("{error}"));
         tegula_ir::verify(&function).unwrap_or_else(|faults| panic!("{faults:?}"));
+        assert_eq!(function.warnings, []);
     }
+}
+
+/// What is likely a mistake is warned of; the lines that are marked as fine are not.
+#[test]
+fn mistakes_are_warned_of() {
+    insta::glob!("warnings/*.py", |path| {
+        let function = compile(path).unwrap_or_else(|error| panic!("{error}"));
+        let warnings = function.warnings.iter();
+        let rendered: Vec<String> =
+            warnings.map(|warning| warning.render(&function.sources, false)).collect();
+        insta::assert_snapshot!(rendered.join("\n\n"));
+    });
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! A function and its arenas of values, operations and regions.
 
+use crate::diagnostic::Diagnostic;
 use crate::op::Op;
 use crate::source::{SourceMap, Span};
 use crate::types::Type;
@@ -81,6 +82,8 @@ pub struct Function {
     /// The outermost region. It yields nothing.
     pub body: RegionId,
     pub sources: SourceMap,
+    /// What usually is a mistake in the source, found while the function was made. Passes leave it as it is.
+    pub warnings: Vec<Diagnostic>,
     values: Vec<ValueData>,
     ops: Vec<OpData>,
     regions: Vec<Region>,
@@ -94,6 +97,7 @@ impl Function {
             params: Vec::new(),
             body: RegionId(0),
             sources: SourceMap::default(),
+            warnings: Vec::new(),
             values: Vec::new(),
             ops: Vec::new(),
             regions: vec![Region::default()],

@@ -3,7 +3,8 @@
 //! Passes rewrite a function and say whether they changed it: [`fold()`], [`eliminate_common_subexpressions`],
 //! [`hoist_loop_invariants`], [`eliminate_dead_code`]; [`optimise`] runs them all. Each is one walk over the
 //! function, so the whole takes microseconds. Analyses answer questions of back ends and change nothing: [`AxisAnalysis`]
-//! (what is known of neighbouring elements), [`LaunchInvariance`] (what every program computes alike), [`Uses`] (where a value is needed last).
+//! (what is known of neighbouring elements), [`LaunchInvariance`] (what every program computes alike), [`Uses`] (where a value is needed last), [`LaunchCheck`]
+//! (whether the accesses of a launch go wrong).
 //!
 //! What a kernel stores, prints and asserts stays the same in every bit, with two freedoms that C++ compilers take too: a
 //! read whose result is not used may be dropped, and so may a loop that has no effects, even if it might not end.
@@ -13,6 +14,7 @@ mod axis_info;
 mod cse;
 mod dce;
 mod fold;
+mod launch_check;
 mod licm;
 mod replacement;
 mod uniform;
@@ -22,6 +24,7 @@ pub use axis_info::{AxisAnalysis, AxisInfo};
 pub use cse::eliminate_common_subexpressions;
 pub use dce::eliminate_dead_code;
 pub use fold::fold;
+pub use launch_check::{Launch, LaunchCheck};
 pub use licm::hoist_loop_invariants;
 pub use uniform::LaunchInvariance;
 pub use uses::Uses;

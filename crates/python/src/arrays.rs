@@ -111,6 +111,32 @@ impl Array<'_> {
     }
 }
 
+/// Start and number of bytes of the memory that an array is all or a part of; `None` if its owner is no tensor and no array of numpy.
+pub fn allocation(object: &Bound<'_, PyAny>) -> Option<(u64, u64)> {
+    let py = object.py();
+    if torch(py).is_some_and(|torch| torch.is_tensor(object)) {
+        let storage = object.call_method0(intern!(py, "untyped_storage")).ok()?;
+        let start = storage.call_method0(intern!(py, "data_ptr")).ok()?.extract().ok()?;
+        return Some((start, storage.call_method0(intern!(py, "nbytes")).ok()?.extract().ok()?));
+    }
+    let mut owner = object.clone();
+    loop {
+        // Only numpy's own arrays are sure to have no other owner if they have no base.
+        if !owner.hasattr(intern!(py, "__array_interface__")).ok()? {
+            return None;
+        }
+        let base = owner.getattr(intern!(py, "base")).ok()?;
+        if base.is_none() {
+            break;
+        }
+        owner = base;
+    }
+    let interface = owner.getattr(intern!(py, "__array_interface__")).ok()?;
+    let data = interface.get_item(intern!(py, "data")).ok()?.cast_into::<PyTuple>().ok()?;
+    let start = data.get_item(0).ok()?.extract().ok()?;
+    Some((start, owner.getattr(intern!(py, "nbytes")).ok()?.extract().ok()?))
+}
+
 /// The bytes between the first and the last element of a strided array. Strides are in elements; `None` is row-major.
 fn span(address: u64, shape: &[i64], strides: Option<&[i64]>, element: u32) -> (u64, u64) {
     if shape.contains(&0) {

@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 use tegula_frontend::lower::Syntax;
 use tegula_frontend::{FunctionSource, ParamSource};
 use tegula_ir::SourceFile;
-use tegula_runtime::Cache;
+use tegula_runtime::{Cache, Reported};
 
 /// A kernel, or a function that kernels call; `kernel[grid](...)` launches it.
 #[pyclass(frozen, subclass, module = "tegula._native")]
@@ -22,6 +22,8 @@ pub struct JITFunction {
     pub noinline: bool,
     /// The compiled variants.
     pub cache: Cache<Py<CompiledKernel>>,
+    /// The places that have been warned of.
+    pub reported: Reported,
     /// The Python function.
     #[pyo3(get, name = "fn")]
     function: Py<PyAny>,
@@ -74,6 +76,11 @@ impl JITFunction {
         self.closure.iter().map(|(name, _)| name.clone()).collect()
     }
 
+    /// The name of the function's module, for filters of warnings.
+    pub fn module<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.function.bind(py).getattr("__module__")
+    }
+
     /// Calls what has to be called before a launch.
     pub fn call_hooks(
         &self,
@@ -107,6 +114,7 @@ impl JITFunction {
                 .collect::<PyResult<_>>()?,
             noinline,
             cache: Cache::default(),
+            reported: Reported::default(),
             function: function.clone().unbind(),
             pre_run_hooks: PyList::empty(py).unbind(),
             globals: source::globals(function)?.unbind(),

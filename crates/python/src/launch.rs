@@ -11,6 +11,7 @@ use crate::function::JITFunction;
 use crate::grid::Grid;
 use crate::host::LiveHost;
 use crate::specialize::{Arguments, Purpose};
+use crate::warnings;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -102,6 +103,17 @@ fn run(
             return Err(PyValueError::new_err(message));
         }
     }
+    if !executable.is_checked(grid, &arguments.leaves) && tegula_runtime::warnings::enabled() {
+        // A checked launch finds every access outside the arrays itself.
+        let arrays = match purpose {
+            Purpose::CheckedLaunch => None,
+            _ => warnings::allocations(&function.parameters, &arguments.key, &bound),
+        };
+        let found = executable
+            .check_launch(grid, &arguments.leaves, arrays.as_deref())
+            .map_err(|error| errors::to_python(py, &error))?;
+        warnings::deliver(py, function, found)?;
+    }
     let leaves = &arguments.leaves;
     let outcome = match placement {
         Placement::Cpu => {
@@ -191,7 +203,10 @@ fn find_or_compile(
         })
     });
     match outcome {
-        Ok(compiled) => Ok(compiled.clone_ref(py)),
+        Ok(compiled) => {
+            warnings::deliver(py, function, compiled.get().executable.warnings())?;
+            Ok(compiled.clone_ref(py))
+        }
         Err(mut error) => {
             if let Error::Compile(error) = &mut error
                 && let Some(last) = error.diagnostics.last_mut()

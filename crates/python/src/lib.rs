@@ -22,6 +22,7 @@ mod language;
 mod launch;
 mod source;
 mod specialize;
+mod warnings;
 
 use pyo3::prelude::*;
 

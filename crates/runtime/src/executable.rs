@@ -7,8 +7,9 @@ use crate::internal::guarded;
 use crate::options::Options;
 use crate::stores::stored_through;
 use crate::target::Target;
+use crate::warnings::{LaunchHistory, Warning};
 use std::sync::Arc;
-use tegula_cpu::{LaunchError, LaunchOptions, Program, StopReason};
+use tegula_cpu::{ArrayRange, LaunchError, LaunchOptions, Program, StopReason};
 use tegula_frontend::{Host, Request};
 use tegula_ir::Function;
 
@@ -19,6 +20,7 @@ pub struct Executable {
     code: Code,
     /// One a parameter: whether the kernel writes to memory through it.
     stored_through: Box<[bool]>,
+    history: LaunchHistory,
 }
 
 /// What a back end made of the function.
@@ -54,6 +56,7 @@ impl Executable {
         guarded(&name, || {
             tegula_passes::optimise(&mut function);
             let stored_through = stored_through(&function).into();
+            let history = LaunchHistory::new(&function);
             let function = Arc::new(function);
             let code = match target {
                 Target::Cpu => Code::Cpu(Program::new(Arc::clone(&function)).map_err(|diagnostic| {
@@ -61,7 +64,7 @@ impl Executable {
                 })?),
                 Target::Cuda(gpu) => Code::Cuda(CudaKernel::compile(&function, gpu, options, cache)?),
             };
-            Ok(Executable { function, code, stored_through })
+            Ok(Executable { function, code, stored_through, history })
         })
     }
 
@@ -89,6 +92,38 @@ impl Executable {
     /// One a parameter: whether the kernel may write to memory through it.
     pub fn stored_through(&self) -> &[bool] {
         &self.stored_through
+    }
+
+    /// What usually is a mistake in the kernel's source.
+    pub fn warnings(&self) -> Vec<Warning> {
+        Warning::of_source(self.function())
+    }
+
+    /// Whether [`Executable::check_launch`] has nothing to say of a launch like this one, or has said it. Takes nanoseconds.
+    pub fn is_checked(&self, grid: [u32; 3], arguments: &[u64]) -> bool {
+        self.history.covers(grid, arguments)
+    }
+
+    /// Warns of accesses of a launch that go wrong: int32 offsets that wrap, and, if `arrays` is all the memory that was passed, accesses
+    /// outside of it.
+    ///
+    /// Launches of one kernel are looked at once, and again when an argument or the grid has doubled.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] if the check is at fault.
+    pub fn check_launch(
+        &self,
+        grid: [u32; 3],
+        arguments: &[u64],
+        arrays: Option<&[ArrayRange]>,
+    ) -> Result<Vec<Warning>, Error> {
+        let function = self.function();
+        if grid.contains(&0) || arguments.len() != function.params.len() {
+            return Ok(Vec::new());
+        }
+        guarded(&function.name, || {
+            Ok(Warning::all(self.history.check(function, grid, arguments, arrays), function))
+        })
     }
 
     /// Runs every program of the grid on the CPU, and waits for the last. A grid with an extent of 0 has none.

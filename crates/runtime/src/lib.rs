@@ -7,6 +7,7 @@
 //! | front end, passes and back end in a row; the launch | [`executable`] |
 //! | kernels for GPUs: assembler, driver, launches | [`cuda`] |
 //! | what was compiled for GPUs, on disk, for every process | [`disk_cache`] |
+//! | warnings of the compilation and of the launch | [`warnings`] |
 //! | what `num_warps` and its kind may be | [`options`] |
 //!
 //! Nothing here knows Python: values that only the host of a kernel understands (functions, classes) are
@@ -22,6 +23,7 @@ pub mod options;
 pub mod specialization;
 mod stores;
 mod target;
+pub mod warnings;
 
 pub use cache::{Cache, Variant};
 pub use disk_cache::DiskCache;
@@ -32,3 +34,4 @@ pub use options::Options;
 pub use specialization::{Constant, Descriptor, Policy, Specialization};
 pub use target::{Gpu, Target};
 pub use tegula_cpu::{ArrayRange, LaunchOptions};
+pub use warnings::{Reported, Warning};

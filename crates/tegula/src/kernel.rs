@@ -6,12 +6,15 @@ use crate::grid::Grid;
 use crate::launch::Launch;
 use crate::signature::Signature;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use tegula_frontend::source_host::SourceHost;
 use tegula_frontend::{FunctionRef, FunctionSource, HostValue, Request};
 use tegula_ir::Function;
 use tegula_runtime::cuda::Generated;
-use tegula_runtime::{Cache, Constant, Executable, Options, Specialization, Target, Variant, executable};
+use tegula_runtime::warnings;
+use tegula_runtime::{
+    Cache, Constant, Executable, Options, Reported, Specialization, Target, Variant, Warning, executable,
+};
 
 /// A parameter of a kernel, as its definition has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +55,8 @@ struct Shared {
     source: Arc<FunctionSource>,
     parameters: Vec<Parameter>,
     cache: Cache<Executable>,
+    reported: Reported,
+    warnings: Mutex<Vec<Warning>>,
 }
 
 impl Kernel {
@@ -61,7 +66,16 @@ impl Kernel {
         source: Arc<FunctionSource>,
         parameters: Vec<Parameter>,
     ) -> Kernel {
-        Kernel { shared: Arc::new(Shared { host, function, source, parameters, cache: Cache::default() }) }
+        let shared = Shared {
+            host,
+            function,
+            source,
+            parameters,
+            cache: Cache::default(),
+            reported: Reported::default(),
+            warnings: Mutex::default(),
+        };
+        Kernel { shared: Arc::new(shared) }
     }
 
     /// The name of the function.
@@ -119,9 +133,38 @@ impl Kernel {
         if let Some(known) = self.shared.cache.get(&variant) {
             return Ok(known);
         }
-        self.shared.cache.get_or_compile(&variant, || {
-            Ok(Executable::new(self.lower(specialisations)?, Target::Cpu, &Options::default(), None)?)
-        })
+        let compiled = self.shared.cache.get_or_compile(&variant, || {
+            Ok::<_, Error>(Executable::new(
+                self.lower(specialisations)?,
+                Target::Cpu,
+                &Options::default(),
+                None,
+            )?)
+        })?;
+        self.warn(compiled.warnings());
+        Ok(compiled)
+    }
+
+    /// What usually is a mistake in the kernel, as far as it has been compiled, and what went wrong in launches: one warning a place, in the
+    /// order in which they were found.
+    ///
+    /// `TEGULA_WARNINGS=0` leaves it empty.
+    pub fn warnings(&self) -> Vec<Warning> {
+        self.shared.warnings.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Keeps warnings of places that have none yet.
+    pub(crate) fn warn(&self, found: Vec<Warning>) {
+        if found.is_empty() || !warnings::enabled() {
+            return;
+        }
+        let mut kept = self.shared.warnings.lock().unwrap_or_else(PoisonError::into_inner);
+        for warning in found {
+            if self.shared.reported.is_new(&warning) {
+                self.shared.reported.note(&warning);
+                kept.push(warning);
+            }
+        }
     }
 
     fn lower(&self, specialisations: &[Specialization]) -> Result<Function, Error> {
@@ -244,6 +287,11 @@ impl Compiled {
     /// The text of the intermediate representation as the front end made it.
     pub fn unoptimised_ir(&self) -> String {
         self.unoptimised.to_string()
+    }
+
+    /// What usually is a mistake in the kernel.
+    pub fn warnings(&self) -> Vec<Warning> {
+        if warnings::enabled() { Warning::of_source(&self.unoptimised) } else { Vec::new() }
     }
 
     /// How blocks are spread over threads, if it was compiled for a GPU.

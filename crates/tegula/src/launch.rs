@@ -57,7 +57,7 @@ impl<'a> Launch<'a> {
     /// [`Error::Call`] if the arguments do not fit, [`Error::Kernel`] if the kernel is ill-formed, or accesses memory outside the slices, writes to a
     /// shared slice, or fails a `device_assert`. What it has written by then stays written.
     pub fn run(self) -> Result<(), Error> {
-        let Prepared { executable, grid, leaves, ranges } = self.prepare()?;
+        let Prepared { executable, grid, leaves, ranges } = self.prepare(true)?;
         let options = LaunchOptions { threads: Some(1), bounds: Some(ranges), interrupted: None };
         // SAFETY: every access is checked to lie in one of the slices, which live as long as `self`'s borrows, and a
         // write in one that is borrowed mutably; every bit pattern is a valid `Number`; a single thread cannot race.
@@ -76,15 +76,16 @@ impl<'a> Launch<'a> {
     /// Every element that the kernel reads or writes, where its mask is true, must lie in one of the slices, those that it writes in
     /// one passed as `&mut`; and no two programs may access one element unless both read it or both use atomics.
     pub unsafe fn run_unchecked(self) -> Result<(), Error> {
-        let Prepared { executable, grid, leaves, ranges } = self.prepare()?;
         let debug = std::env::var_os("TEGULA_DEBUG").is_some_and(|value| value == "1");
+        let Prepared { executable, grid, leaves, ranges } = self.prepare(debug)?;
         let options = LaunchOptions { threads: None, bounds: debug.then_some(ranges), interrupted: None };
         // SAFETY: the caller vouches for the accesses, and for the absence of races.
         unsafe { executable.launch(grid, &leaves, &options) }?;
         Ok(())
     }
 
-    fn prepare(self) -> Result<Prepared, Error> {
+    /// Finds out what is to be run. A launch whose accesses are `checked` needs no warnings about them.
+    fn prepare(self, checked: bool) -> Result<Prepared, Error> {
         let (kernel, grid) = (self.kernel, self.grid);
         let arguments = bind(kernel, self.positional, self.named)?;
 
@@ -110,7 +111,7 @@ impl<'a> Launch<'a> {
         let executable = kernel.executable(&specialisations)?;
         refuse_shared_outputs(kernel, &executable, &arguments, &specialisations)?;
 
-        let ranges = kernel
+        let ranges: Vec<ArrayRange> = kernel
             .parameters()
             .iter()
             .zip(&arguments)
@@ -124,6 +125,9 @@ impl<'a> Launch<'a> {
                 _ => None,
             })
             .collect();
+        if !executable.is_checked(grid, &leaves) && tegula_runtime::warnings::enabled() {
+            kernel.warn(executable.check_launch(grid, &leaves, (!checked).then_some(&ranges[..]))?);
+        }
         Ok(Prepared { executable, grid, leaves, ranges })
     }
 }

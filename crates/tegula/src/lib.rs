@@ -59,4 +59,4 @@ pub use launch::Launch;
 pub use module::Module;
 pub use signature::Signature;
 pub use tegula_ir::Scalar;
-pub use tegula_runtime::{Constant, Options, Target};
+pub use tegula_runtime::{Constant, Options, Target, Warning};

@@ -19,14 +19,19 @@ impl Folder {
     }
 
     fn run(&self, arguments: &[&str]) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_tegula"))
+        self.command(arguments).output().unwrap()
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tegula"));
+        command
             .args(arguments)
             .current_dir(&self.0)
             .env_remove("NO_COLOR")
+            .env_remove("TEGULA_WARNINGS")
             // An error must not need Python, or anything else, to be found.
-            .env("PATH", "")
-            .output()
-            .unwrap()
+            .env("PATH", "");
+        command
     }
 }
 
@@ -122,6 +127,22 @@ fn promises_and_constants_of_the_signature_reach_the_compiler() {
     };
     assert!(run("*fp16:16,fp32,i32").contains("16"));
     assert!(!run("*fp32,fp32,1").contains("%n:"), "a constant is no parameter");
+}
+
+#[test]
+fn warnings_go_to_standard_error_and_can_be_silenced() {
+    let text = "@triton.jit\ndef k(x_ptr, N: tl.constexpr):\n    i = tl.arange(0, N)\n    tl.store(x_ptr + i, 1.0, mask=i < N)\n";
+    let folder = Folder::new("warnings", text);
+    let arguments = ["compile", "kernels.py:k", "--signature", "*fp32", "--constexpr", "N=64"];
+    let output = folder.run(&arguments);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(stdout(&output).starts_with("kernel @k("), "{}", stdout(&output));
+    assert!(stderr(&output).starts_with("warning: "), "{}", stderr(&output));
+    assert!(stderr(&output).contains("kernels.py:7"), "{}", stderr(&output));
+
+    let silenced = folder.command(&arguments).env("TEGULA_WARNINGS", "0").output().unwrap();
+    assert_eq!(stdout(&silenced), stdout(&output));
+    assert_eq!(stderr(&silenced), "");
 }
 
 #[test]

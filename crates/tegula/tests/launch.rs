@@ -230,3 +230,29 @@ fn errors_quote_the_line() {
     assert!(absent.contains("`absent`") && absent.contains("`wrong`"), "{absent}");
     assert!(Module::from_file("no/such/file.py").unwrap_err().to_string().contains("no/such/file.py"));
 }
+
+#[test]
+fn warnings_are_kept_one_a_place() {
+    let text = "
+@triton.jit
+def rows(x_ptr, out_ptr, stride):
+    row = tl.program_id(0)
+    tl.store(out_ptr + row, tl.load(x_ptr + row * stride))
+";
+    let kernel = kernel(text, "rows");
+    let x = vec![1.0f32; 100];
+    let launch = |programs: u32, stride: i32| {
+        let mut out = vec![0.0f32; programs as usize];
+        kernel.launch([programs]).arg(&x).arg(&mut out).arg(stride).run()
+    };
+    launch(10, 9).unwrap();
+    assert!(kernel.warnings().is_empty());
+    for _ in 0..2 {
+        launch(70_000, 40_000).unwrap_err();
+        let warnings = kernel.warnings();
+        assert_eq!(warnings.len(), 1);
+        assert_eq!(warnings[0].message(), "this offset does not fit int32 in this launch");
+        assert_eq!(warnings[0].place(), Some(("test.py", 8, 45)));
+        assert!(warnings[0].to_string().contains("2799960000 wraps to -1495007296"), "{}", warnings[0]);
+    }
+}

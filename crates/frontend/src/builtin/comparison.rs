@@ -60,6 +60,7 @@ pub const PROPAGATE_NONE: i128 = 0;
 /// # Errors
 /// If an operand is a pointer and the other is not the same kind of pointer, or the shapes do not fit.
 pub fn compare(cx: &mut Lowering<'_, '_>, predicate: Predicate, lhs: &Value, rhs: &Value) -> Result<Tensor> {
+    cx.warn_of_sign(predicate, lhs, rhs);
     let lhs = cx.to_tensor(lhs)?;
     let rhs = cx.to_tensor(rhs)?;
     let (left, right) = (cx.ty(lhs).element, cx.ty(rhs).element);

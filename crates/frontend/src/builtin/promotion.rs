@@ -30,6 +30,7 @@ pub fn promote(
     operation: Operation,
 ) -> Result<(Tensor, Tensor)> {
     let scalar = common_type(cx, lhs, rhs, operation)?;
+    cx.warn_of_widening(lhs, rhs, scalar);
     let lhs = as_type(cx, lhs, scalar)?;
     let rhs = as_type(cx, rhs, scalar)?;
     broadcast::pair(cx, lhs, rhs)

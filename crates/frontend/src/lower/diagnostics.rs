@@ -43,13 +43,38 @@ impl Lowering<'_, '_> {
             return;
         }
         // The user has not seen the prelude: an error there is an error of the call into it.
-        let own = |frame: &Frame| prelude::contains(frame.function);
-        let visible = self.frames.iter().rposition(|frame| !own(frame)).map_or(0, |last| last + 1);
+        let visible = self.visible_frames();
         if let Some(entered) = self.frames.get(visible) {
             diagnostic.labels = vec![Label { span: entered.site, text: String::new() }];
             diagnostic.notes.push(format!("the fault is in the evaluation of `tl.{}`", entered.name));
         }
-        let calls = (1..visible).rev().filter(|index| !own(&self.frames[index - 1])).map(|index| {
+        self.add_calls(&mut diagnostic, visible);
+        // A function that is called often is at fault once.
+        if !self.diagnostics.iter().any(|other| is_same(other, &diagnostic)) {
+            self.diagnostics.push(diagnostic);
+        }
+    }
+
+    /// Keeps a warning, with the calls that led to it, unless it is known already or is about the prelude, which the user cannot change.
+    pub fn warn(&mut self, mut warning: Diagnostic) {
+        let visible = self.visible_frames();
+        if visible < self.frames.len() || self.warnings.len() >= MAX_DIAGNOSTICS {
+            return;
+        }
+        self.add_calls(&mut warning, visible);
+        if !self.warnings.iter().any(|other| is_same(other, &warning)) {
+            self.warnings.push(warning);
+        }
+    }
+
+    /// How many of the functions being evaluated are the user's: those after them are of the prelude.
+    fn visible_frames(&self) -> usize {
+        self.frames.iter().rposition(|frame| !is_own(frame)).map_or(0, |last| last + 1)
+    }
+
+    /// Adds the calls that led to the innermost of the user's functions.
+    fn add_calls(&self, diagnostic: &mut Diagnostic, visible: usize) {
+        let calls = (1..visible).rev().filter(|index| !is_own(&self.frames[index - 1])).map(|index| {
             let frame = &self.frames[index];
             Call { function: frame.name.clone(), site: Label { span: frame.site, text: String::new() } }
         });
@@ -61,13 +86,17 @@ impl Lowering<'_, '_> {
             diagnostic.notes.push(format!("{left_out} calls in between are not shown"));
         }
         diagnostic.calls = calls;
-        // A function that is called often is at fault once.
-        let known =
-            |other: &Diagnostic| other.message == diagnostic.message && other.labels == diagnostic.labels;
-        if !self.diagnostics.iter().any(known) {
-            self.diagnostics.push(diagnostic);
-        }
     }
+}
+
+/// Whether a function is one of the prelude.
+fn is_own(frame: &Frame) -> bool {
+    prelude::contains(frame.function)
+}
+
+/// Whether two messages say the same of the same place, on whatever ways it was reached.
+fn is_same(a: &Diagnostic, b: &Diagnostic) -> bool {
+    a.message == b.message && a.labels == b.labels
 }
 
 /// The name of `known` that a misspelt `name` most likely stands for.

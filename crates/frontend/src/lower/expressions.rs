@@ -371,6 +371,7 @@ impl Lowering<'_, '_> {
             let rhs = self.expression(comparator)?;
             self.at(comparison.range());
             let answer = self.compare(*op, &lhs, &rhs)?;
+            self.warn_of_truth(*op, &lhs, &rhs, comparator);
             combined = Some(match (combined, answer) {
                 (_, Value::Bool(false)) => return Ok(Value::Bool(false)),
                 (None, answer) => answer,

@@ -67,6 +67,8 @@ pub fn compile(host: &dyn Host, request: &Request) -> Result<Function, CompileEr
         builtin: None,
         frames: Vec::new(),
         diagnostics: Vec::new(),
+        warnings: Vec::new(),
+        implicit_doubles: Vec::new(),
         printed: Vec::new(),
         stopped: false,
         statements: 0,
@@ -93,8 +95,9 @@ pub fn compile(host: &dyn Host, request: &Request) -> Result<Function, CompileEr
         let error = Diagnostic::error(returned.span, message);
         lowering.report(error.with_help("store the result with `tl.store`"));
     }
-    let Lowering { builder, diagnostics, printed, .. } = lowering;
+    let Lowering { builder, diagnostics, warnings, printed, .. } = lowering;
     builder.finish();
+    function.warnings = warnings;
     for line in printed {
         host.print(&line);
     }

@@ -38,6 +38,7 @@ struct Carried {
 struct Checkpoint {
     names: Environment,
     diagnostics: usize,
+    warnings: usize,
     printed: usize,
 }
 
@@ -142,6 +143,7 @@ impl Lowering<'_, '_> {
     fn for_range(&mut self, statement: &StmtFor, range: &Record) -> Result<()> {
         let site = self.span;
         self.check_nesting()?;
+        self.warn_of_empty_range(&statement.iter, range);
         let [lower, upper, step] = self.bounds(range)?;
         let index_type = self.ty(lower).clone();
         let attributes = self.loop_attributes(range)?;
@@ -259,6 +261,7 @@ impl Lowering<'_, '_> {
         Checkpoint {
             names: self.frame().names.clone(),
             diagnostics: self.diagnostics.len(),
+            warnings: self.warnings.len(),
             printed: self.printed.len(),
         }
     }
@@ -266,6 +269,7 @@ impl Lowering<'_, '_> {
     fn restore(&mut self, checkpoint: Checkpoint) {
         self.frame_mut().names = checkpoint.names;
         self.diagnostics.truncate(checkpoint.diagnostics);
+        self.warnings.truncate(checkpoint.warnings);
         self.printed.truncate(checkpoint.printed);
     }
 

@@ -26,6 +26,7 @@
 //! | `aggregates` | classes with fields and methods |
 //! | `names`, `structure` | what names stand for; tuples and records as tensors |
 //! | `parameters`, `describe`, `diagnostics` | reading arguments of built-ins, and messages |
+//! | `warnings` | what usually is a mistake |
 
 mod aggregates;
 mod arguments;
@@ -47,6 +48,7 @@ mod statements;
 mod strings;
 mod structure;
 mod syntax;
+mod warnings;
 
 pub use arguments::{Parameter, ParameterKind, builtin_parameters};
 pub use describe::{float_text, type_text};
@@ -123,6 +125,10 @@ pub struct Lowering<'h, 'f> {
     /// The functions being evaluated, the kernel first.
     frames: Vec<Frame>,
     diagnostics: Vec<Diagnostic>,
+    /// What usually is a mistake, and does not stop the compilation.
+    warnings: Vec<Diagnostic>,
+    /// Values that are fp64 only because a constant was out of fp32's range.
+    implicit_doubles: Vec<tegula_ir::Value>,
     /// What `static_print` printed; it reaches the host when the kernel is done, as a loop's body may be evaluated twice.
     printed: Vec<String>,
     /// Whether evaluation has come to its end early: what follows could only repeat the error that was reported.

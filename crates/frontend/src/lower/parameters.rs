@@ -49,7 +49,11 @@ impl Lowering<'_, '_> {
                 return Err(self.error(message));
             }
         };
-        self.constant(value, scalar)
+        let tensor = self.constant(value, scalar)?;
+        if matches!(value, Value::Float(_)) && scalar == Scalar::Float64 {
+            self.implicit_doubles.push(tensor);
+        }
+        Ok(tensor)
     }
 
     /// A constant number as a run-time scalar of the given type: integers wrap to it, floats are rounded to it

@@ -4,6 +4,7 @@ mod axis_info;
 mod common_subexpressions;
 mod dead_code;
 mod fold;
+mod launch_check;
 mod loop_invariants;
 mod pipeline;
 mod uniform;

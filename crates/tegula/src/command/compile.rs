@@ -123,6 +123,9 @@ impl Compile {
             }
         }
         let compiled = kernel.compile(&signature, self.target, &options)?;
+        for warning in compiled.warnings() {
+            super::complain(&warning.render(super::colour()));
+        }
         let several = self.emit.len() > 1;
         for &stage in &self.emit {
             let contents = stage.of(&compiled)?;

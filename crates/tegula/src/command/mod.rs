@@ -22,7 +22,7 @@ Examples:
   tegula compile kernels.py:vector_add --signature '*fp32,*fp32,*fp32,i32' --constexpr BLOCK=1024 --emit ir
 
 Exit codes: 0 success, 1 the kernel or its file is at fault, 2 the command line is.
-Messages are coloured on a terminal, unless NO_COLOR is set."
+Messages are coloured on a terminal, unless NO_COLOR is set; TEGULA_WARNINGS=0 silences warnings."
 )]
 struct Arguments {
     #[command(subcommand)]
@@ -50,9 +50,7 @@ pub fn run() -> ExitCode {
             ExitCode::from(1)
         }
         Err(Failure::Tegula(error)) => {
-            let colour = io::stderr().is_terminal()
-                && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-            let message = error.render(colour);
+            let message = error.render(colour());
             complain(&if message.contains("error") { message } else { format!("error: {message}") });
             ExitCode::from(if is_usage(&error) { 2 } else { 1 })
         }
@@ -80,6 +78,11 @@ impl From<io::Error> for Failure {
 /// Whether the command line is at fault, not the kernel.
 fn is_usage(error: &Error) -> bool {
     matches!(error, Error::Signature(_) | Error::Call { .. } | Error::UnknownKernel { .. })
+}
+
+/// Whether messages are coloured.
+fn colour() -> bool {
+    io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
 fn complain(message: &str) {
