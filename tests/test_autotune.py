@@ -224,3 +224,24 @@ def test_configurations_compare_by_value():
     assert tegula.Config({"A": 1}) == tegula.Config({"A": 1}) != tegula.Config({"A": 1}, num_warps=8)
     assert len({tegula.Config({"A": 1}), tegula.Config({"A": 1})}) == 1
     assert str(tegula.Config({"A": 1}, maxnreg=64)) == "A: 1, num_warps: 4, num_ctas: 1, num_stages: 3, maxnreg: 64"
+
+
+def test_results_are_kept_on_disk(tmp_path, monkeypatch):
+    monkeypatch.setenv("TEGULA_CACHE_DIR", str(tmp_path))
+    x, out = torch.arange(100.0), torch.zeros(100)
+
+    def tuned(calls, configs, n=100):
+        bench = timer(calls, [3.0, 1.0, 2.0])
+        kernel = tegula.autotune(configs, key=["n"], do_bench=bench, cache_results=True)(tegula.jit(body))
+        kernel[grid](x, out, n)
+        return kernel.best_config.kwargs["BLOCK"]
+
+    first, again, other, changed = [], [], [], []
+    assert tuned(first, blocks(16, 32, 64)) == 32 and len(first) == 3
+    assert tuned(again, blocks(16, 32, 64)) == 32 and again == []
+    assert torch.equal(out, x + 32)
+    assert tuned(other, blocks(16, 32, 64), n=90) == 32 and len(other) == 3
+    assert tuned(changed, blocks(16, 32, 128)) == 32 and len(changed) == 3
+    for path in tmp_path.rglob("*.json"):
+        path.write_text(path.read_text()[:-3])
+    assert tuned(again, blocks(16, 32, 64)) == 32 and len(again) == 3

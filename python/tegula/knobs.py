@@ -12,7 +12,10 @@ def _flag(name: str) -> bool:
 
 
 class Autotuning:
-    """`TRITON_PRINT_AUTOTUNING`: prints each configuration tried, and the choice."""
+    """`TRITON_PRINT_AUTOTUNING`: prints each configuration tried, and the choice.
+
+    `TRITON_CACHE_AUTOTUNING`: keeps timings on disk, for other processes.
+    """
 
     @property
     def print(self) -> bool:
@@ -23,6 +26,16 @@ class Autotuning:
         self._print = on
 
     _print: bool | None = None
+
+    @property
+    def cache(self) -> bool:
+        return self._cache if self._cache is not None else _flag("TRITON_CACHE_AUTOTUNING")
+
+    @cache.setter
+    def cache(self, on: bool | None) -> None:
+        self._cache = on
+
+    _cache: bool | None = None
 
 
 class Runtime:

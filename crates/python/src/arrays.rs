@@ -238,7 +238,7 @@ pub fn torch_dtype(object: &Bound<'_, PyAny>) -> Option<Scalar> {
 fn tensor<'py>(object: &Bound<'py, PyAny>, torch: &Torch) -> PyResult<Array<'py>> {
     let py = object.py();
     let place = if object.getattr(intern!(py, "is_cuda"))?.is_truthy()? {
-        Place::Cuda(torch.get_device.bind(py).call1((object,))?.extract()?)
+        Place::of_cuda_tensor(|| torch.get_device.bind(py).call1((object,))?.extract())?
     } else if object.getattr(intern!(py, "is_cpu"))?.is_truthy()? {
         Place::Cpu
     } else {

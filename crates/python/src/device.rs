@@ -39,6 +39,15 @@ impl Place {
         }
     }
 
+    /// Where a tensor is whose memory is CUDA's; `device` asks the tensor, which takes time in every launch, and is called
+    /// only where there is more than one device.
+    pub fn of_cuda_tensor(device: impl FnOnce() -> PyResult<u32>) -> PyResult<Place> {
+        match Device::count() {
+            Ok(1) => Ok(Place::Cuda(0)),
+            _ => device().map(Place::Cuda),
+        }
+    }
+
     /// Where an address that CUDA gave is; an empty array, which has none, is on the first device.
     pub fn of_address(address: u64) -> PyResult<Place> {
         if address == 0 {
@@ -167,4 +176,10 @@ pub fn disk_cache(py: Python<'_>, target: Target) -> PyResult<Option<DiskCache>>
     set_package_folders(|| folders.iter().filter_map(|folder| folder.extract::<PathBuf>().ok()).collect());
     let always = std::env::var_os("TRITON_ALWAYS_COMPILE").is_some_and(|value| value == "1");
     Ok(if always { None } else { DiskCache::from_environment() })
+}
+
+/// The folder of the cache on disk, `None` if there is nowhere to keep it.
+#[pyfunction]
+pub fn cache_folder() -> Option<PathBuf> {
+    DiskCache::from_environment().map(|cache| cache.folder().to_owned())
 }

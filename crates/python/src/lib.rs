@@ -39,6 +39,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(language::language_types, module)?)?;
     module.add_function(wrap_pyfunction!(launch::set_debug, module)?)?;
     module.add_function(wrap_pyfunction!(device::set_target, module)?)?;
+    module.add_function(wrap_pyfunction!(device::cache_folder, module)?)?;
     module.add_function(wrap_pyfunction!(ahead::compile_ahead, module)?)?;
     Ok(())
 }

@@ -15,6 +15,8 @@ from typing import Any
 
 from .. import knobs
 from ..errors import AutotunerError, CompilationError, OutOfResources, TegulaError
+from . import tuning_cache
+from .driver import driver
 from .jit import KernelInterface
 
 
@@ -259,6 +261,26 @@ class Autotuner(KernelInterface):
         self.pre_hook({**self._named(args), **kwargs, **best.all_kwargs()}, reset_only=True)
         return best
 
+    def _kept_or_tuned(self, key: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Config:
+        """The best configuration by what is known on disk, if results are kept there, or by timing."""
+        kept = None
+        # What a hook does is not known to the name of an entry.
+        if (self.cache_results or knobs.autotuning.cache) and all(config.pre_hook is None for config in self.configs):
+            kernel = self.fn
+            while not hasattr(kernel, "raw_src"):
+                kernel = kernel.fn
+            active = driver.active
+            device = f"{active.get_current_target()} {active.utils.get_device_properties(active.get_current_device())}"
+            kept = tuning_cache.place(kernel, self.configs, key, device)
+        timings = tuning_cache.read(kept, self.configs) if kept is not None else None
+        if timings is not None:
+            self.configs_timings, self.bench_time = timings, 0.0
+            return builtins.min(timings, key=timings.__getitem__)
+        best = self._tune(args, kwargs)
+        if kept is not None:
+            tuning_cache.write(kept, self.configs, self.configs_timings)
+        return best
+
     def _named(self, args: tuple[Any, ...]) -> dict[str, Any]:
         return dict(zip(self.arg_names, args, strict=False))
 
@@ -276,7 +298,7 @@ class Autotuner(KernelInterface):
             key = self._key(args, kwargs)
             config = self.cache.get(key)
             if config is None:
-                config = self.cache[key] = self._tune(args, kwargs)
+                config = self.cache[key] = self._kept_or_tuned(key, args, kwargs)
                 if knobs.autotuning.print:
                     print(
                         f"Triton autotuning for function {self.base_fn.__name__},\nwith key as {key},\n"
@@ -334,7 +356,8 @@ def autotune(
     Timing runs the kernel many times: name outputs that it accumulates into in `reset_to_zero`, and arguments that it
     changes in place in `restore_value`. `prune_configs_by` may hold `early_config_prune(configs, named_args,
     **kwargs)`, and `perf_model(**arguments)` with `top_k`. `warmup` and `rep` are milliseconds.
-    `TRITON_PRINT_AUTOTUNING=1` prints the choice.
+    `TRITON_PRINT_AUTOTUNING=1` prints the choice. With `cache_results`, or `TRITON_CACHE_AUTOTUNING=1`, timings are
+    kept on disk for other processes, unless a configuration has a hook.
     """
 
     def decorate(fn: Any) -> Autotuner:

@@ -3,7 +3,7 @@
 use super::driver::{self, DriverError, check};
 use crate::target::Gpu;
 use cudarc::driver::sys::{self, CUcontext, CUdevice, CUdevice_attribute as Attribute, CUpointer_attribute};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// A GPU, opened once and never closed.
 #[derive(Debug)]
@@ -60,6 +60,23 @@ impl Device {
             shared_memory_limit: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
             registers_per_block: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK)?,
         })
+    }
+
+    /// How many devices there are, as this process may see them.
+    ///
+    /// # Errors
+    /// [`DriverError`] without a driver.
+    pub fn count() -> Result<u32, DriverError> {
+        static COUNT: OnceLock<Result<u32, DriverError>> = OnceLock::new();
+        COUNT
+            .get_or_init(|| {
+                driver::initialise()?;
+                let mut count = 0;
+                // SAFETY: the driver is initialised, and the place is valid.
+                let status = unsafe { sys::cuDeviceGetCount(&mut count) };
+                check(status, "count the devices").map(|()| count.max(0) as u32)
+            })
+            .clone()
     }
 
     /// The number of the device that has an address.
