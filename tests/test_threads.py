@@ -192,3 +192,25 @@ def test_programs_may_wait_for_as_many_as_there_are_threads():
     """)
     env = {**os.environ, "TEGULA_NUM_THREADS": "3"}
     subprocess.run([sys.executable, "-c", script], cwd=Path(__file__).parent, check=True, env=env, timeout=60)
+
+
+@triton.jit
+def fill_blocks(out_ptr, BLOCK: tl.constexpr):
+    tl.store(out_ptr + tl.program_id(0) * BLOCK + tl.arange(0, BLOCK), 1)
+
+
+def test_a_launch_does_not_wait_for_one_of_another_thread():
+    script = textwrap.dedent("""
+        import threading, time
+        import numpy, test_threads
+        lock, out = numpy.zeros(1, numpy.int32), numpy.zeros(100_000, numpy.int32)
+        waiting = threading.Thread(target=test_threads.wait_for_ever[(8,)], args=(lock,), daemon=True)
+        waiting.start()
+        time.sleep(0.3)
+        test_threads.fill_blocks[(1000,)](out, BLOCK=100)
+        assert waiting.is_alive() and out.all()
+        lock[0] = 1
+        waiting.join()
+    """)
+    env = {**os.environ, "TEGULA_NUM_THREADS": "2"}
+    subprocess.run([sys.executable, "-c", script], cwd=Path(__file__).parent, check=True, env=env, timeout=60)

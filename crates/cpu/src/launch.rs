@@ -147,11 +147,18 @@ fn default_threads() -> usize {
 #[derive(Default)]
 struct Pools {
     process: u32,
-    by_threads: HashMap<usize, Arc<ThreadPool>>,
+    by_threads: HashMap<usize, Arc<Helpers>>,
 }
 
-/// The pool with this many threads, which lives as long as the process.
-fn pool(threads: usize) -> Option<Arc<ThreadPool>> {
+/// Threads that help the calling thread of one launch at a time.
+struct Helpers {
+    pool: ThreadPool,
+    /// Whether a launch has them. Another that queued its work would wait for the end of the first.
+    taken: AtomicBool,
+}
+
+/// So many threads, which live as long as the process.
+fn helpers(threads: usize) -> Option<Arc<Helpers>> {
     static POOLS: Mutex<Option<Pools>> = Mutex::new(None);
     let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
     let pools = pools.get_or_insert_default();
@@ -160,13 +167,14 @@ fn pool(threads: usize) -> Option<Arc<ThreadPool>> {
         // A fork copies the pools but not their threads: nobody would take their work, nor answer when they are dropped.
         std::mem::forget(std::mem::replace(pools, Pools { process, ..Pools::default() }));
     }
-    if let Some(pool) = pools.by_threads.get(&threads) {
-        return Some(pool.clone());
+    if let Some(helpers) = pools.by_threads.get(&threads) {
+        return Some(helpers.clone());
     }
     let name = |index| format!("tegula-{index}");
-    let pool = Arc::new(ThreadPoolBuilder::new().num_threads(threads).thread_name(name).build().ok()?);
-    pools.by_threads.insert(threads, pool.clone());
-    Some(pool)
+    let pool = ThreadPoolBuilder::new().num_threads(threads).thread_name(name).build().ok()?;
+    let helpers = Arc::new(Helpers { pool, taken: AtomicBool::new(false) });
+    pools.by_threads.insert(threads, helpers.clone());
+    Some(helpers)
 }
 
 struct Launch<'a> {
@@ -230,30 +238,45 @@ impl Launch<'_> {
     fn run(&self, threads: usize) -> Result<(), LaunchError> {
         let team = Team::default();
         let begun = Cell::new(0);
-        let pool = if threads > 1 { pool(threads - 1) } else { None };
-        let Some(pool) = pool else {
+        let helpers = if threads > 1 { helpers(threads - 1) } else { None };
+        let Some(helpers) = helpers else {
             team.note(guarded(|| self.begin(&team, &begun, None)));
             return team.outcome();
         };
-        pool.in_place_scope(|scope| {
+        helpers.pool.in_place_scope(|scope| {
             let share = || {
+                if begun.get() == self.total {
+                    return true;
+                }
+                if helpers.taken.swap(true, Ordering::Acquire) {
+                    return false;
+                }
                 let team = &team;
                 let parts = team.parts.get_or_init(|| self.split(begun.get(), threads));
                 for index in 1..threads.min(1 + self.total - begun.get()) {
                     scope.spawn(move |_| team.note(guarded(|| self.work(parts, index, &team.stop))));
                 }
+                true
             };
             team.note(guarded(|| self.begin(&team, &begun, Some(&share))));
             if let Some(parts) = team.parts.get() {
                 team.note(guarded(|| self.work(parts, 0, &team.stop)));
             }
         });
+        if team.parts.get().is_some() {
+            helpers.taken.store(false, Ordering::Release);
+        }
         team.outcome()
     }
 
     /// Runs programs on the calling thread until they are shared out, which may happen in the middle of one: the others
     /// need not wait for it, and it may wait for others.
-    fn begin(&self, team: &Team, begun: &Cell<usize>, share: Option<&dyn Fn()>) -> Result<(), LaunchError> {
+    fn begin(
+        &self,
+        team: &Team,
+        begun: &Cell<usize>,
+        share: Option<&dyn Fn() -> bool>,
+    ) -> Result<(), LaunchError> {
         let mut executor = self.executor(Watch::new(&team.stop, self.interrupted, share))?;
         while begun.get() < self.total && team.parts.get().is_none() {
             let linear = begun.replace(begun.get() + 1);

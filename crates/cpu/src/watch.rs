@@ -19,17 +19,18 @@ pub struct Watch<'l> {
     /// Set by any thread of the launch.
     stop: &'l AtomicBool,
     interrupted: Option<fn() -> bool>,
-    share: Option<&'l dyn Fn()>,
+    share: Option<&'l dyn Fn() -> bool>,
     steps: u32,
     since: Instant,
 }
 
 impl<'l> Watch<'l> {
-    /// Watches the flag `stop`, asks `interrupted` from time to time, and calls `share` once, after a while.
+    /// Watches the flag `stop`, asks `interrupted` from time to time, and calls `share`, after a while, until it has
+    /// shared the programs out.
     pub fn new(
         stop: &'l AtomicBool,
         interrupted: Option<fn() -> bool>,
-        share: Option<&'l dyn Fn()>,
+        share: Option<&'l dyn Fn() -> bool>,
     ) -> Watch<'l> {
         Watch { stop, interrupted, share, steps: 0, since: Instant::now() }
     }
@@ -48,10 +49,8 @@ impl<'l> Watch<'l> {
             return true;
         }
         let passed = self.since.elapsed();
-        if passed > ALONE
-            && let Some(share) = self.share.take()
-        {
-            share();
+        if passed > ALONE && self.share.is_some_and(|share| share()) {
+            self.share = None;
         }
         let Some(interrupted) = self.interrupted.filter(|_| passed > PATIENCE) else { return false };
         self.since = Instant::now();
