@@ -1,6 +1,6 @@
 //! `+ - * / // % **` and `-x` on tensors, pointers included, and the same as functions (`tl.add`, `tl.fdiv`, ...).
 
-use super::promotion::{Operation, as_type, common_type, computing_type, promote};
+use super::promotion::{Operation, as_type, common_type, computing_type, operand_scalar, promote};
 use super::{Builtin, broadcast, conversion};
 use crate::lower::{Lowering, Result, type_text};
 use crate::value::Value;
@@ -195,7 +195,7 @@ pub fn power(cx: &mut Lowering<'_, '_>, lhs: &Value, rhs: &Value) -> Result<Tens
         && (1..=LARGEST_UNROLLED_EXPONENT).contains(exponent)
     {
         let base = cx.to_tensor(lhs)?;
-        super::promotion::scalar_of(cx, "the base of `**`", base)?;
+        operand_scalar(cx, "**", base)?;
         return Ok(product_power(cx, base, *exponent as u32));
     }
     let common = common_type(cx, lhs, rhs, Operation::Arithmetic)?;
@@ -235,7 +235,7 @@ fn product_power(cx: &mut Lowering<'_, '_>, base: Tensor, exponent: u32) -> Tens
 
 /// `-value`, which is `0 - value`: the negative of `+0.0` is `+0.0`.
 pub fn negate(cx: &mut Lowering<'_, '_>, value: Tensor) -> Result<Tensor> {
-    let scalar = super::promotion::scalar_of(cx, "the operand of `-`", value)?;
+    let scalar = operand_scalar(cx, "-", value)?;
     let zero = cx.constant(&Value::Int(0), scalar)?;
     let shape = cx.ty(value).shape.clone();
     let zero = cx.builder.splat(zero, &shape);

@@ -1,6 +1,6 @@
 //! `& | ^ ~ << >>` on integers and truth values.
 
-use super::promotion::{Operation, as_type, common_type, integer_of, promote, scalar_of};
+use super::promotion::{Operation, as_type, common_type, integer_of, operand_scalar, promote};
 use super::{Builtin, broadcast, comparison};
 use crate::lower::{Lowering, Result};
 use crate::value::Value;
@@ -88,7 +88,7 @@ pub fn shift_right(cx: &mut Lowering<'_, '_>, lhs: &Value, rhs: &Value) -> Resul
 
 /// `~value`.
 pub fn invert(cx: &mut Lowering<'_, '_>, value: Tensor) -> Result<Tensor> {
-    let scalar = scalar_of(cx, "the operand of `~`", value)?;
+    let scalar = operand_scalar(cx, "~", value)?;
     if scalar.is_int() {
         return Ok(cx.builder.unary(UnaryOp::Not, value));
     }

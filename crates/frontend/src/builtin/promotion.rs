@@ -210,6 +210,16 @@ pub fn scalar_of(cx: &Lowering<'_, '_>, parameter: &str, value: Tensor) -> Resul
     }
 }
 
+/// The scalar type of the operand of an operator such as `-`, which must not be a pointer.
+pub fn operand_scalar(cx: &Lowering<'_, '_>, operator: &str, value: Tensor) -> Result<Scalar> {
+    if let Element::Scalar(scalar) = cx.ty(value).element {
+        return Ok(scalar);
+    }
+    let ty = cx.type_text_of(&Value::Tensor(value));
+    let message = format!("`{operator}` takes numbers, and this operand is {ty}");
+    Err(Box::new(cx.error(message).with_help("load what the pointer points to, with `tl.load`")))
+}
+
 /// A scalar type of the given width and signedness.
 ///
 /// # Panics

@@ -45,9 +45,17 @@ fn without_ellipsis(cx: &Lowering<'_, '_>, block: Tensor, indices: &[Value]) -> 
         return Err(cx.error("a subscript may have one `...`, and this has more"));
     }
     if used > rank {
-        let block = type_text(cx.ty(block));
-        let message = format!("{used} indices are too many for {block}, which has rank {rank}");
-        return Err(cx.error(message));
+        let ty = type_text(cx.ty(block));
+        let pointer = matches!(cx.ty(block).element, tegula_ir::Element::Pointer(_));
+        let indices = if used == 1 { "1 index is" } else { &format!("{used} indices are") };
+        let error = cx.error(format!("{indices} too many for {ty}, which has rank {rank}"));
+        return Err(if pointer {
+            Box::new(
+                error.with_help("memory is read by `tl.load(pointer + index)` and written by `tl.store`"),
+            )
+        } else {
+            error
+        });
     }
     let full = || Value::Slice(Box::new([Value::None, Value::None, Value::None]));
     let mut result = Vec::with_capacity(indices.len() + rank - used);

@@ -257,7 +257,10 @@ impl Lowering<'_, '_> {
         if (0..length as i128).contains(&from_start) {
             Ok(from_start as usize)
         } else {
-            Err(self.error(format!("the index {number} is out of range: there are {length} items")))
+            Err(self.error(format!(
+                "the index {number} is out of range: there {}",
+                if length == 1 { "is 1 item".to_owned() } else { format!("are {length} items") }
+            )))
         }
     }
 
