@@ -1,6 +1,10 @@
 """Grids, and the ways to launch."""
 
+import copy
+import gc
+import pickle
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -180,3 +184,27 @@ def test_debug_checks_accesses_against_the_arrays(monkeypatch):
     beyond[(3,)](transposed, out, BLOCK=32)
     with pytest.raises(tegula.KernelAssertionError):
         beyond[(4,)](np.zeros(100, np.float32), out, BLOCK=32)
+
+
+def test_copies_and_pickles_of_a_kernel_are_the_kernel():
+    assert copy.copy(count) is count
+    assert copy.deepcopy({"kernel": count})["kernel"] is count
+    assert pickle.loads(pickle.dumps(count)) is count
+
+
+def test_a_kernel_that_nobody_needs_is_freed():
+    @tegula.jit
+    def helper(x):
+        return 2 * x
+
+    @tegula.jit
+    def kernel(out_ptr):
+        tl.store(out_ptr, helper(2))
+
+    out = torch.zeros(1)
+    kernel[(1,)](out)
+    assert out.item() == 4
+    freed = weakref.ref(kernel)
+    del kernel
+    gc.collect()
+    assert freed() is None

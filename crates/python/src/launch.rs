@@ -241,6 +241,8 @@ impl Lowered {
         };
         let function = executable::lower(&host, &request);
         let (dependencies, mut kept) = host.finish();
+        // The kernel holds what is compiled: were it held in turn, neither would ever be freed.
+        kept.retain(|object| !object.is(kernel));
         kept.extend(objects.into_iter().map(Bound::unbind));
         Lowered { function, dependencies, objects: kept }
     }

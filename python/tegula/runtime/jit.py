@@ -139,6 +139,10 @@ class JITFunction(_native.JITFunction):
         """Has `hook(*args, **kwargs)` called before each launch."""
         self.pre_run_hooks.append(hook)
 
+    def __reduce__(self) -> str:
+        """Kernels are copied and pickled as functions are: a copy is the kernel itself, a pickle is its name."""
+        return self.__qualname__
+
     def __repr__(self) -> str:
         return f"JITFunction({self.__module__}:{self.__qualname__})"
 
