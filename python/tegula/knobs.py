@@ -11,6 +11,11 @@ def _flag(name: str) -> bool:
     return os.environ.get(name, "").lower() in ("1", "true", "yes", "on", "y")
 
 
+def interpret() -> bool:
+    """`TRITON_INTERPRET`: functions decorated while it is set are interpreted, as in Triton."""
+    return _flag("TRITON_INTERPRET")
+
+
 class Autotuning:
     """`TRITON_PRINT_AUTOTUNING`: prints each configuration tried, and the choice.
 

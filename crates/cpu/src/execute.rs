@@ -46,6 +46,16 @@ impl<'p> Executor<'p> {
         arguments: &[u64],
         bounds: Option<&'p Bounds>,
     ) -> Result<Executor<'p>, Box<LaunchError>> {
+        let mut executor = Executor::idle(program, grid, bounds);
+        for (&place, &bits) in program.parameters.iter().zip(arguments) {
+            executor.write(place, Block::Splat(bits));
+        }
+        executor.begin()?;
+        Ok(executor)
+    }
+
+    /// An executor whose parameters have no values yet.
+    pub fn idle(program: &'p Program, grid: [u32; 3], bounds: Option<&'p Bounds>) -> Executor<'p> {
         let mut blocks = Vec::new();
         blocks.resize_with(program.block_types.len(), Block::default);
         let mut executor = Executor {
@@ -66,13 +76,14 @@ impl<'p> Executor<'p> {
         for &(register, bits) in &program.constants {
             executor.registers[register as usize] = bits;
         }
-        for (&register, &bits) in program.parameters.iter().zip(arguments) {
-            let ty = program.register_types[register as usize].scalar;
-            executor.registers[register as usize] = scalar::canonical(bits, ty);
-        }
-        executor.run(&program.prologue)?;
-        executor.flush();
-        Ok(executor)
+        executor
+    }
+
+    /// Executes what all programs have in common.
+    pub fn begin(&mut self) -> Outcome {
+        self.run(&self.program.prologue)?;
+        self.flush();
+        Ok(())
     }
 
     /// Executes one program.
@@ -206,7 +217,7 @@ impl<'p> Executor<'p> {
         match place {
             Place::Register(register) => {
                 let ty = self.program.register_types[register as usize].scalar;
-                self.registers[register as usize] = self.element(&block, ty);
+                self.registers[register as usize] = element(&block, ty);
             }
             Place::Block(slot) => {
                 match block {
@@ -224,20 +235,6 @@ impl<'p> Executor<'p> {
                 }
                 self.blocks[slot as usize] = block;
             }
-        }
-    }
-
-    /// The only element of a block that is not pending.
-    fn element(&self, block: &Block, ty: Scalar) -> u64 {
-        match block {
-            Block::Splat(bits) => scalar::canonical(*bits, ty),
-            Block::Affine(affine) => affine.base as u64,
-            Block::Mask(bounds) => u64::from(bounds.iter().all(|&(low, high)| low == 0 && high > 0)),
-            // SAFETY: the block has an element there.
-            Block::Dense(strided, _) | Block::Memory(strided) => unsafe {
-                scalar::read(strided.base as usize as *const u8, ty)
-            },
-            Block::Empty | Block::Pending(_) => unreachable!("a scalar is never pending"),
         }
     }
 
@@ -286,30 +283,7 @@ impl<'p> Executor<'p> {
 
     /// A block as packed elements in a buffer. It is not pending.
     pub fn pack(&mut self, block: Block, ty: &ValueType) -> Block {
-        let count = self.count(ty);
-        if let Block::Dense(strided, _) = &block
-            && strided.is_compact(&ty.extents, ty.width)
-        {
-            return block;
-        }
-        let buffer = crate::buffer::Buffer::new(count * ty.width);
-        let out = buffer.data();
-        // SAFETY: the buffer has room for the block; its elements are readable.
-        unsafe {
-            match &block {
-                Block::Splat(bits) => fill::splat(out, ty.width, (&raw const *bits).cast(), count),
-                Block::Affine(affine) => {
-                    fill::numbers(out, ty.width, &Tile::new(affine, &ty.extents, None), 0, count);
-                }
-                Block::Mask(bounds) => fill::truth(out, &mask_tile(bounds, ty), 0, count),
-                Block::Dense(strided, _) | Block::Memory(strided) => {
-                    let tile = Tile::new(strided, &ty.extents, None);
-                    fill::load(out, ty.width, &tile, None, fill::Elements::ZERO, 0, count);
-                }
-                Block::Empty | Block::Pending(_) => unreachable!("only settled blocks are packed"),
-            }
-        }
-        Block::Dense(Strided::compact(out as i64, &ty.extents, ty.width), buffer)
+        pack(block, ty, self.count(ty))
     }
 
     /// Appends the node that reads the sources made last.
@@ -362,6 +336,47 @@ impl<'p> Executor<'p> {
             Block::Empty => unreachable!("a value is computed before it is used"),
         }
     }
+}
+
+/// The only element of a block that is not pending.
+pub fn element(block: &Block, ty: Scalar) -> u64 {
+    match block {
+        Block::Splat(bits) => scalar::canonical(*bits, ty),
+        Block::Affine(affine) => affine.base as u64,
+        Block::Mask(bounds) => u64::from(bounds.iter().all(|&(low, high)| low == 0 && high > 0)),
+        // SAFETY: the block has an element there.
+        Block::Dense(strided, _) | Block::Memory(strided) => unsafe {
+            scalar::read(strided.base as usize as *const u8, ty)
+        },
+        Block::Empty | Block::Pending(_) => unreachable!("a scalar is never pending"),
+    }
+}
+
+/// A block of `count` elements, packed in a buffer. It is not pending.
+pub fn pack(block: Block, ty: &ValueType, count: usize) -> Block {
+    if let Block::Dense(strided, _) = &block
+        && strided.is_compact(&ty.extents, ty.width)
+    {
+        return block;
+    }
+    let buffer = crate::buffer::Buffer::new(count * ty.width);
+    let out = buffer.data();
+    // SAFETY: the buffer has room for the block; its elements are readable.
+    unsafe {
+        match &block {
+            Block::Splat(bits) => fill::splat(out, ty.width, (&raw const *bits).cast(), count),
+            Block::Affine(affine) => {
+                fill::numbers(out, ty.width, &Tile::new(affine, &ty.extents, None), 0, count);
+            }
+            Block::Mask(bounds) => fill::truth(out, &mask_tile(bounds, ty), 0, count),
+            Block::Dense(strided, _) | Block::Memory(strided) => {
+                let tile = Tile::new(strided, &ty.extents, None);
+                fill::load(out, ty.width, &tile, None, fill::Elements::ZERO, 0, count);
+            }
+            Block::Empty | Block::Pending(_) => unreachable!("only settled blocks are packed"),
+        }
+    }
+    Block::Dense(Strided::compact(out as i64, &ty.extents, ty.width), buffer)
 }
 
 /// The tile of a box mask.

@@ -5,7 +5,7 @@
 
 use crate::bounds::Bounds;
 use crate::execute::Executor;
-use crate::program::Program;
+use crate::program::{Place, Program};
 use crate::watch::Watch;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::any::Any;
@@ -115,6 +115,11 @@ impl Program {
     ) -> Result<(), LaunchError> {
         if arguments.len() != self.parameters.len() {
             let message = format!("{} arguments for {} parameters", arguments.len(), self.parameters.len());
+            return Err(LaunchError::outside(StopReason::Invalid, message));
+        }
+        if let Some(index) = self.parameters.iter().position(|place| matches!(place, Place::Block(_))) {
+            let name = &self.function.params[index].name;
+            let message = format!("parameter `{name}` is a block, which cannot be passed to a launch");
             return Err(LaunchError::outside(StopReason::Invalid, message));
         }
         let Some(total) = grid.iter().try_fold(1usize, |total, &extent| total.checked_mul(extent as usize))
@@ -334,7 +339,7 @@ impl Launch<'_> {
 }
 
 /// Runs a part of a launch; a panic, which would be an error of the executor itself, becomes an error of the launch.
-fn guarded<T>(run: impl FnOnce() -> Result<T, LaunchError>) -> Result<T, LaunchError> {
+pub fn guarded<T>(run: impl FnOnce() -> Result<T, LaunchError>) -> Result<T, LaunchError> {
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|payload| {
         let message = format!("in the CPU back end: {}", panic_text(&*payload));
         Err(LaunchError::outside(StopReason::Internal, message))

@@ -10,6 +10,7 @@
 //! | [`launch`] | a grid into pieces of work for threads |
 //! | [`watch`] | time and flags into the sharing of work among threads, and its end before the end |
 //! | [`execute`], [`control`] | instructions into changes of registers and slots |
+//! | [`eager`] | one operation on blocks into blocks, for an interpreter |
 //! | [`block`], [`strided`], [`affine`] | index arithmetic into a few numbers instead of elements |
 //! | [`elementwise`], [`memory`], [`hazard`], [`queue`] | elementwise operations, loads and stores into loops over strips that stay in L1 |
 //! | [`fill`], [`strip`] | strips of operands into strips of results |
@@ -22,6 +23,7 @@ mod bounds;
 mod buffer;
 mod control;
 mod dot;
+mod eager;
 mod elementwise;
 mod execute;
 mod fill;
@@ -40,5 +42,6 @@ mod strided;
 pub mod strip;
 mod watch;
 
+pub use eager::{EagerBlock, Evaluation, Memory, Setting};
 pub use launch::{ArrayRange, LaunchError, LaunchOptions, StopReason, panic_text};
 pub use program::Program;

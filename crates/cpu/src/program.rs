@@ -19,11 +19,13 @@ pub struct Program {
     pub(crate) block_types: Vec<ValueType>,
     /// Registers that hold constants, with their bits.
     pub(crate) constants: Vec<(u32, u64)>,
-    /// The register of each parameter.
-    pub(crate) parameters: Vec<u32>,
+    /// Where each parameter lives: registers, but in operations of an interpreter.
+    pub(crate) parameters: Vec<Place>,
     /// What is the same for all programs of a launch: run once by each thread.
     pub(crate) prologue: Vec<Instruction>,
     pub(crate) body: Vec<Instruction>,
+    /// Where the results of an operation of an interpreter live; a kernel has none.
+    pub(crate) results: Vec<Place>,
 }
 
 impl Program {

@@ -12,4 +12,4 @@ pub mod source_host;
 pub mod value;
 
 pub use host::{FunctionRef, FunctionSource, Host, HostValue, ObjectRef, ParamSource};
-pub use lower::{Argument, CompileError, Request, compile};
+pub use lower::{Argument, CompileError, Operand, Operation, Request, compile, compile_operation};

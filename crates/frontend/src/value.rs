@@ -58,7 +58,7 @@ pub struct Record {
 }
 
 /// The kinds of [`Record`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RecordKind {
     /// `range`, `tl.range` or `tl.static_range` with its arguments, as evaluated.
     Range,

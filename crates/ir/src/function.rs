@@ -79,7 +79,8 @@ impl Param {
 pub struct Function {
     pub name: String,
     pub params: Vec<Param>,
-    /// The outermost region. It yields nothing.
+    /// The outermost region. It yields nothing, but in a function that is one operation of an interpreter: there it yields
+    /// the results, and parameters may be blocks.
     pub body: RegionId,
     pub sources: SourceMap,
     /// What usually is a mistake in the source, found while the function was made. Passes leave it as it is.

@@ -26,6 +26,10 @@ pub fn eliminate_dead_code(function: &mut Function) -> bool {
         pending: Vec::new(),
     };
     liveness.roots(function.body, None);
+    // The results of a function that is one operation; a kernel has none.
+    for &value in &function.region(function.body).yields {
+        liveness.mark(value);
+    }
     while let Some(value) = liveness.pending.pop() {
         liveness.spread(value);
     }

@@ -74,6 +74,17 @@ impl Array<'_> {
         }
     }
 
+    /// The lowest address and the number of bytes of the memory that the array is a view of, as far as it is known to be one.
+    pub fn storage(&self) -> PyResult<Option<(u64, u64)>> {
+        if let Layout::Tensor(tensor) = &self.layout
+            && let Ok(storage) = tensor.call_method0("untyped_storage")
+        {
+            let address = storage.call_method0("data_ptr")?.extract()?;
+            return Ok(Some((address, storage.call_method0("nbytes")?.extract()?)));
+        }
+        self.extent()
+    }
+
     /// The lowest address and the number of bytes of the array; `None` if its extent is unknown.
     pub fn extent(&self) -> PyResult<Option<(u64, u64)>> {
         let (shape, strides) = match &self.layout {

@@ -81,6 +81,16 @@ fn forced() -> Option<Target> {
     *FORCED.read().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Refuses arrays that an interpreted kernel cannot reach.
+pub fn check_interpreted(place: Option<Place>) -> PyResult<()> {
+    match place {
+        None | Some(Place::Cpu) => Ok(()),
+        Some(place @ Place::Cuda(_)) => Err(PyValueError::new_err(format!(
+            "interpreted kernels run on the CPU, and the arguments are on {place}; copy them to the CPU first"
+        ))),
+    }
+}
+
 /// Where a launch runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {

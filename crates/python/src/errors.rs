@@ -35,6 +35,19 @@ pub fn guarded<T>(py: Python<'_>, kernel: &str, step: impl FnOnce() -> PyResult<
     }
 }
 
+/// The error itself; the message of a `CompilationError` gets a note.
+pub fn with_note(py: Python<'_>, error: PyErr, note: impl FnOnce() -> String) -> PyErr {
+    let is_compilation = py
+        .import("tegula.errors")
+        .and_then(|errors| error.value(py).is_instance(&errors.getattr("CompilationError")?))
+        .unwrap_or(false);
+    if is_compilation && let Ok(message) = error.value(py).getattr("message") {
+        // An exception that takes no attributes is raised as it is.
+        let _ = error.value(py).setattr("message", format!("{message}\nnote: {}", note()));
+    }
+    error
+}
+
 /// A `CompilationError` with its message and the place of each diagnostic: message, file, line, column.
 fn compilation(py: Python<'_>, message: String, diagnostics: &[Diagnostic], sources: &SourceMap) -> PyErr {
     let places: Vec<(String, String, u32, u32)> = diagnostics

@@ -2,11 +2,13 @@
 
 use crate::binding::{Description, Parameter};
 use crate::compiled::CompiledKernel;
+use crate::eager;
 use crate::grid::Grid;
 use crate::launch::{self, Launcher};
 use crate::source::{self, Source};
 use pyo3::exceptions::{PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use std::sync::{Arc, OnceLock};
 use tegula_frontend::lower::Syntax;
@@ -20,6 +22,9 @@ pub struct JITFunction {
     pub name: String,
     pub parameters: Vec<Parameter>,
     pub noinline: bool,
+    /// Whether launches run the function as ordinary Python.
+    #[pyo3(get)]
+    pub interpret: bool,
     /// The compiled variants.
     pub cache: Cache<Py<CompiledKernel>>,
     /// The places that have been warned of.
@@ -36,6 +41,8 @@ pub struct JITFunction {
     place: Source,
     text: OnceLock<Result<Arc<SourceFile>, String>>,
     source: OnceLock<Arc<FunctionSource>>,
+    /// The function as interpreted launches call it.
+    interpreted: PyOnceLock<Py<PyAny>>,
 }
 
 impl JITFunction {
@@ -81,6 +88,17 @@ impl JITFunction {
         self.function.bind(py).getattr("__module__")
     }
 
+    /// The function as interpreted launches call it: rewritten where Python's rules are not the language's.
+    pub fn interpreted<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let interpreted = self.interpreted.get_or_try_init(py, || {
+            let text = self.text(py).map_err(PyOSError::new_err)?;
+            let module = py.import("tegula.runtime.interpreter")?;
+            let arguments = (&self.function, &text.text, self.place.first_line());
+            module.call_method1("interpreted", arguments).map(Bound::unbind)
+        });
+        Ok(interpreted?.bind(py).clone())
+    }
+
     /// Calls what has to be called before a launch.
     pub fn call_hooks(
         &self,
@@ -101,6 +119,7 @@ impl JITFunction {
         function: &Bound<'_, PyAny>,
         parameters: Vec<Description<'_>>,
         noinline: bool,
+        interpret: bool,
     ) -> PyResult<JITFunction> {
         let py = function.py();
         let names: Vec<String> = function.getattr("__code__")?.getattr("co_freevars")?.extract()?;
@@ -113,6 +132,7 @@ impl JITFunction {
                 .map(|description| Parameter::new(py, description))
                 .collect::<PyResult<_>>()?,
             noinline,
+            interpret,
             cache: Cache::default(),
             reported: Reported::default(),
             function: function.clone().unbind(),
@@ -122,6 +142,7 @@ impl JITFunction {
             place: Source::of(function)?,
             text: OnceLock::new(),
             source: OnceLock::new(),
+            interpreted: PyOnceLock::new(),
         })
     }
 
@@ -138,9 +159,9 @@ impl JITFunction {
         grid: &Bound<'_, PyAny>,
         warmup: bool,
         kwargs: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<Py<CompiledKernel>> {
+    ) -> PyResult<Option<Py<CompiledKernel>>> {
         if warmup {
-            launch::compile(slf, args, kwargs)
+            launch::compile(slf, args, kwargs).map(Some)
         } else {
             launch::launch(slf, args, kwargs, &Grid::new(grid)?)
         }
@@ -160,8 +181,16 @@ impl JITFunction {
         launch::compile(slf, args, kwargs)
     }
 
-    #[pyo3(signature = (*_args, **_kwargs))]
-    fn __call__(&self, _args: &Bound<'_, PyTuple>, _kwargs: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
+    /// Within an interpreted kernel, a helper is a Python function like any other.
+    #[pyo3(signature = (*args, **kwargs))]
+    fn __call__<'py>(
+        &self,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if eager::is_active() {
+            return self.interpreted(args.py())?.call(args, kwargs);
+        }
         let message = format!(
             "`{0}` is a kernel: launch it with a grid, `{0}[grid](...)`, or call it inside another kernel",
             self.name

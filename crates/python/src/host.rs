@@ -157,8 +157,24 @@ impl<'py> LiveHost<'py> {
         Ok(Some(TupleClass { object, name, fields: fields.into(), constants: constants.map(Into::into) }))
     }
 
+    /// The interpreter.
+    pub fn py(&self) -> Python<'py> {
+        self.py
+    }
+
+    /// A function or class of Python's `builtins`.
+    pub fn builtin(&self, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        self.py.import("builtins")?.getattr(name)
+    }
+
+    /// A `tl.block_type`.
+    pub fn block_type(&self, element: &HostValue, shape: &HostValue) -> PyResult<Bound<'py, PyAny>> {
+        let arguments = (self.python(element)?, self.python(shape)?);
+        self.py.import("tegula.language")?.call_method1("block_type", arguments)
+    }
+
     /// The Python object that a value is.
-    fn python(&self, value: &HostValue) -> PyResult<Bound<'py, PyAny>> {
+    pub fn python(&self, value: &HostValue) -> PyResult<Bound<'py, PyAny>> {
         let py = self.py;
         let kept =
             |number| self.object(number).ok_or_else(|| PyValueError::new_err("an object from elsewhere"));

@@ -1,5 +1,6 @@
 //! The names of `tegula.language`, from the front end's table.
 
+use crate::eager;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -33,6 +34,16 @@ impl LanguageFunction {
     /// What the front end knows it as.
     pub fn value(&self) -> &HostValue {
         &self.value
+    }
+
+    /// The module below `tegula.language`.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The name.
+    pub fn name(&self) -> &str {
+        &self.name
     }
 }
 
@@ -76,12 +87,16 @@ impl LanguageFunction {
         py.import("inspect")?.call_method1("signature", (names.get_item("function")?,))
     }
 
-    #[pyo3(signature = (*_positional, **_keywords))]
+    /// In an interpreted kernel the function is computed at once; anywhere else there is nothing to compute it on.
+    #[pyo3(signature = (*positional, **keywords))]
     fn __call__(
         &self,
-        _positional: &Bound<'_, PyTuple>,
-        _keywords: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<()> {
+        positional: &Bound<'_, PyTuple>,
+        keywords: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Py<PyAny>> {
+        if eager::is_active() {
+            return eager::call(self, positional, keywords);
+        }
         let message = format!(
             "`{}.{}` works on blocks, which exist only inside a kernel: call it in a function decorated with `jit`",
             self.module(),

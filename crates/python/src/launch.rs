@@ -6,6 +6,7 @@ use crate::compiled::CompiledKernel;
 use crate::constants::Objects;
 use crate::dependencies::Dependency;
 use crate::device::{self, Placement};
+use crate::eager;
 use crate::errors;
 use crate::function::JITFunction;
 use crate::grid::Grid;
@@ -38,7 +39,7 @@ impl Launcher {
         &self,
         args: &Bound<'_, PyTuple>,
         kwargs: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<Py<CompiledKernel>> {
+    ) -> PyResult<Option<Py<CompiledKernel>>> {
         launch(self.kernel.bind(args.py()), args, kwargs, &self.grid)
     }
 }
@@ -52,13 +53,14 @@ pub fn set_debug(on: bool) {
     DEBUG.store(on, Ordering::Relaxed);
 }
 
-/// Launches a kernel: on the CPU, and waits for its end; on a GPU, without waiting.
+/// Launches a kernel: on the CPU, and waits for its end; on a GPU, without waiting. Returns the compiled kernel, unless it was
+/// interpreted.
 pub fn launch(
     kernel: &Bound<'_, JITFunction>,
     positional: &Bound<'_, PyTuple>,
     keywords: Option<&Bound<'_, PyDict>>,
     grid: &Grid,
-) -> PyResult<Py<CompiledKernel>> {
+) -> PyResult<Option<Py<CompiledKernel>>> {
     errors::guarded(kernel.py(), &kernel.get().name, || run(kernel, positional, keywords, grid))
 }
 
@@ -67,30 +69,45 @@ fn run(
     positional: &Bound<'_, PyTuple>,
     keywords: Option<&Bound<'_, PyDict>>,
     grid: &Grid,
-) -> PyResult<Py<CompiledKernel>> {
+) -> PyResult<Option<Py<CompiledKernel>>> {
     let py = kernel.py();
     let function = kernel.get();
     function.call_hooks(positional, keywords)?;
     let (bound, options) = bind(&function.name, &function.parameters, positional, keywords)?;
-    let purpose = if DEBUG.load(Ordering::Relaxed) { Purpose::CheckedLaunch } else { Purpose::Launch };
+    let purpose = match (function.interpret, DEBUG.load(Ordering::Relaxed)) {
+        (true, _) => Purpose::Interpretation,
+        (false, true) => Purpose::CheckedLaunch,
+        (false, false) => Purpose::Launch,
+    };
     let mut arguments = specialize(kernel, &bound, purpose)?;
-    let placement = device::of_launch(py, arguments.place.map(|(place, _)| place))?;
-    let compiled = find_or_compile(kernel, &mut arguments, &bound, placement.target(), options)?;
-    let grid = grid.resolve(py, || {
-        let meta = PyDict::new(py);
-        for (parameter, argument) in function.parameters.iter().zip(&bound) {
-            meta.set_item(&parameter.name, argument)?;
-        }
-        if let Some(keywords) = keywords {
-            // Options that are no parameters: `num_warps` may well decide a grid.
-            for (name, value) in keywords {
-                if !meta.contains(&name)? {
-                    meta.set_item(name, value)?;
+    let resolve = || {
+        grid.resolve(py, || {
+            let meta = PyDict::new(py);
+            for (parameter, argument) in function.parameters.iter().zip(&bound) {
+                meta.set_item(&parameter.name, argument)?;
+            }
+            if let Some(keywords) = keywords {
+                // Options that are no parameters: `num_warps` may well decide a grid.
+                for (name, value) in keywords {
+                    if !meta.contains(&name)? {
+                        meta.set_item(name, value)?;
+                    }
                 }
             }
-        }
-        Ok(meta)
-    })?;
+            Ok(meta)
+        })
+    };
+    if function.interpret {
+        device::check_interpreted(arguments.place.map(|(place, _)| place))?;
+        let outcome = eager::launch(kernel, &bound, &arguments, resolve()?);
+        return match outcome {
+            Ok(()) => Ok(None),
+            Err(error) => Err(errors::with_note(py, error, || called_with(kernel, &bound))),
+        };
+    }
+    let placement = device::of_launch(py, arguments.place.map(|(place, _)| place))?;
+    let compiled = find_or_compile(kernel, &mut arguments, &bound, placement.target(), options)?;
+    let grid = resolve()?;
     let executable = &compiled.get().executable;
     for &(leaf, parameter) in &arguments.read_only {
         if executable.stored_through().get(leaf).copied().unwrap_or(false) {
@@ -130,7 +147,7 @@ fn run(
         }
     };
     match outcome {
-        Ok(()) => Ok(compiled),
+        Ok(()) => Ok(Some(compiled)),
         Err(error) => Err(RAISED.take().unwrap_or_else(|| errors::to_python(py, &error))),
     }
 }

@@ -5,6 +5,7 @@
 //! [`specialize`] says what the compiler may know of it ([`arrays`] reads tensors, [`constants`] constants);
 //! [`launch`] looks the compiled kernel up, or has [`host`] answer the front end's questions while it is compiled
 //! ([`source`] finds the text) for the target that [`device`] chooses, checks that what it was compiled from still stands ([`dependencies`]), and runs it.
+//! [`eager`] is the interpreter: there, the function runs as ordinary Python, one operation at a time.
 
 mod ahead;
 mod arrays;
@@ -14,6 +15,7 @@ mod compiled;
 mod constants;
 mod dependencies;
 mod device;
+mod eager;
 mod errors;
 mod function;
 mod grid;
@@ -33,6 +35,18 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<launch::Launcher>()?;
     module.add_class::<compiled::CompiledKernel>()?;
     module.add_class::<language::LanguageFunction>()?;
+    module.add_class::<eager::Tensor>()?;
+    module.add_class::<eager::Record>()?;
+    module.add_class::<eager::BoundMethod>()?;
+    module.add_class::<eager::Range>()?;
+    module.add_function(wrap_pyfunction!(eager::eager_range, module)?)?;
+    module.add_function(wrap_pyfunction!(eager::is_interpreting, module)?)?;
+    module.add_function(wrap_pyfunction!(eager::eager_name, module)?)?;
+    module.add_function(wrap_pyfunction!(eager::eager_decides, module)?)?;
+    module.add_function(wrap_pyfunction!(eager::eager_combine, module)?)?;
+    module.add_function(wrap_pyfunction!(eager::eager_not, module)?)?;
+    module.add_function(wrap_pyfunction!(eager::eager_chain, module)?)?;
+    module.add_function(wrap_pyfunction!(eager::eager_attribute, module)?)?;
     module.add_function(wrap_pyfunction!(language::language_functions, module)?)?;
     module.add_function(wrap_pyfunction!(language::language_modules, module)?)?;
     module.add_function(wrap_pyfunction!(language::language_constants, module)?)?;

@@ -21,6 +21,9 @@ pub enum Purpose {
     Launch,
     /// A launch whose accesses are checked against the arrays, so their extents are needed.
     CheckedLaunch,
+    /// An interpreted launch, checked as well: but against all the memory that a view is part of, since kernels reach it by strides of
+    /// either sign.
+    Interpretation,
 }
 
 /// What a call's arguments come to.
@@ -42,6 +45,8 @@ pub struct Arguments {
     pub place: Option<(Place, usize)>,
     /// Where an array is that is not where the first one is.
     misplaced: Option<Place>,
+    /// Whether ranges are those of the storage that an array is a view of.
+    whole_storage: bool,
     /// Whether a `torch.dtype` stands for a tensor of that type.
     types_are_tensors: bool,
     /// What owns memory for the time of the launch.
@@ -58,7 +63,8 @@ impl Arguments {
         let mut arguments = Arguments {
             key: Vec::with_capacity(bound.len()),
             leaves: Vec::with_capacity(bound.len()),
-            ranges: (purpose == Purpose::CheckedLaunch).then(Vec::new),
+            ranges: matches!(purpose, Purpose::CheckedLaunch | Purpose::Interpretation).then(Vec::new),
+            whole_storage: purpose == Purpose::Interpretation,
             types_are_tensors: purpose == Purpose::Compilation,
             ..Arguments::default()
         };
@@ -197,7 +203,8 @@ impl Arguments {
             self.read_only.push((self.leaves.len(), index));
         }
         if self.ranges.is_some() {
-            match array.extent()? {
+            let extent = if self.whole_storage { array.storage()? } else { array.extent()? };
+            match extent {
                 Some((address, bytes)) => self.ranges.get_or_insert_default().push(ArrayRange {
                     name: parameter.name.clone(),
                     address: address as usize,

@@ -8,6 +8,7 @@
 //! | kernels for GPUs: assembler, driver, launches | [`cuda`] |
 //! | what was compiled for GPUs, on disk, for every process | [`disk_cache`] |
 //! | warnings of the compilation and of the launch | [`warnings`] |
+//! | one operation at a time, for an interpreter | [`operation`] |
 //! | what `num_warps` and its kind may be | [`options`] |
 //!
 //! Nothing here knows Python: values that only the host of a kernel understands (functions, classes) are
@@ -19,6 +20,7 @@ pub mod disk_cache;
 mod error;
 pub mod executable;
 mod internal;
+mod operation;
 pub mod options;
 pub mod specialization;
 mod stores;
@@ -30,8 +32,9 @@ pub use disk_cache::DiskCache;
 pub use error::{Error, Resource};
 pub use executable::Executable;
 pub use internal::guarded;
+pub use operation::{OperandKey, Operation};
 pub use options::Options;
 pub use specialization::{Constant, Descriptor, Policy, Specialization};
 pub use target::{Gpu, Target};
-pub use tegula_cpu::{ArrayRange, LaunchOptions};
+pub use tegula_cpu::{ArrayRange, EagerBlock, LaunchError, LaunchOptions, Memory, Setting, StopReason};
 pub use warnings::{Reported, Warning};

@@ -22,10 +22,12 @@ from .types import constexpr_type as constexpr_type
 from .types import dtype as dtype
 from .types import pi32_t as pi32_t
 from .types import pointer_type as pointer_type
-from .types import tensor as tensor
 from .types import tensor_descriptor as tensor_descriptor
 
 __tegula_path__ = ""
+
+#: A scalar or a block of an interpreted kernel; as an annotation it documents.
+tensor = _native.tensor
 
 void = dtype("void")
 

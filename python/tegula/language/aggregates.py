@@ -8,6 +8,8 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from .. import _native
+
 
 class Aggregate(builtins.tuple):
     """What classes decorated with `aggregate` inherit from: a tuple of the fields, in the order of their declaration.
@@ -38,7 +40,8 @@ class Aggregate(builtins.tuple):
             bound.apply_defaults()
             return cls._make(bound.arguments[field] for field in cls._fields)
         made = types.SimpleNamespace()
-        cls._constructor.fn(made, *args, **kwargs)
+        construct = cls._constructor if _native.is_interpreting() else cls._constructor.fn
+        construct(made, *args, **kwargs)
         missing = [field for field in cls._fields if not hasattr(made, field)]
         if missing:
             raise AttributeError(f"the constructor of `{cls.__name__}` gives `{missing[0]}` no value")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+from .. import _native
+
 
 def unwrap(value: Any) -> Any:
     """The value in a `constexpr`; anything else as it is."""
@@ -71,11 +73,15 @@ class constexpr:
 def _add_operators() -> None:
     """Gives `constexpr` Python's operators: each unwraps its operands and wraps the result."""
 
+    def wrap(value):
+        # With a tile of an interpreted kernel, the result is a tile.
+        return value if isinstance(value, _native.tensor) else constexpr(value)
+
     def binary(compute):
-        return lambda self, other: constexpr(compute(self.value, unwrap(other)))
+        return lambda self, other: wrap(compute(self.value, unwrap(other)))
 
     def reflected(compute):
-        return lambda self, other: constexpr(compute(unwrap(other), self.value))
+        return lambda self, other: wrap(compute(unwrap(other), self.value))
 
     def unary(compute):
         return lambda self: constexpr(compute(self.value))

@@ -240,13 +240,6 @@ class const:
     """As an annotation: the pointer is not stored through."""
 
 
-class tensor:
-    """A block, or a scalar known only at run time. Kernels alone have them; as an annotation it documents."""
-
-    def __init__(self, *_args: Any, **_kwargs: Any) -> None:
-        raise RuntimeError("a `tl.tensor` exists only inside a kernel")
-
-
 class tensor_descriptor:
     """A tensor in memory with its shape, its strides and the block that is loaded at a time.
 

@@ -6,10 +6,12 @@ import contextlib
 import functools
 import inspect
 import textwrap
+import types
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from .. import _native
+from .. import _native, knobs
+from ..language.aggregates import Aggregate
 from ..language.constant import constexpr, unwrap
 from ..language.types import const, dtype, pointer_type
 
@@ -87,7 +89,10 @@ class JITFunction(_native.JITFunction):
         noinline: bool | None = None,
         repr: Callable[..., str] | None = None,
         launch_metadata: Callable[..., Any] | None = None,
+        interpret: bool | None = None,
     ) -> JITFunction:
+        if interpret is None:
+            interpret = knobs.interpret()
         if not inspect.isfunction(fn):
             raise TypeError(f"`jit` decorates functions written in Python, not {type(fn).__name__}")
         values = frozenset(do_not_specialize or ())
@@ -117,6 +122,7 @@ class JITFunction(_native.JITFunction):
                 for p in params
             ],
             bool(noinline),
+            bool(interpret),
         )
         functools.update_wrapper(self, fn, updated=())
         self.signature = signature
@@ -143,6 +149,11 @@ class JITFunction(_native.JITFunction):
         """Kernels are copied and pickled as functions are: a copy is the kernel itself, a pickle is its name."""
         return self.__qualname__
 
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        # In an interpreted kernel, the jitted methods of aggregates are methods as Python has them.
+        bound = instance is not None and _native.is_interpreting() and isinstance(instance, Aggregate)
+        return types.MethodType(self, instance) if bound else self
+
     def __repr__(self) -> str:
         return f"JITFunction({self.__module__}:{self.__qualname__})"
 
@@ -157,11 +168,19 @@ def jit(
     do_not_specialize_on_alignment: Iterable[int | str] | None = None,
     debug: bool | None = None,
     noinline: bool | None = None,
+    interpret: bool | None = None,
 ) -> Any:
     """Makes a function a kernel of the Triton language, or a helper that kernels call.
 
     `do_not_specialize` names (or numbers) parameters whose values are never compiled in, not even 1;
     `do_not_specialize_on_alignment`, those whose divisibility by 16 is not used. `noinline` asks that calls be kept.
+
+    With `interpret=True`, or `TRITON_INTERPRET=1` in the environment when the function is decorated, launches run the
+    function as ordinary Python: `print`, `breakpoint()` and debuggers work in it, and `.numpy()` of a tile gives its
+    elements.
+
+    `repr` names kernels in profiles of GPUs, and `launch_metadata` is called there; on the CPU neither has an effect,
+    nor has `debug`, since `tl.device_assert` is always checked.
     """
 
     def decorate(fn: Callable[..., Any]) -> JITFunction:
@@ -174,6 +193,7 @@ def jit(
             noinline=noinline,
             repr=repr,
             launch_metadata=launch_metadata,
+            interpret=interpret,
         )
 
     return decorate if fn is None else decorate(fn)

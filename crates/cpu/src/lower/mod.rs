@@ -31,16 +31,13 @@ pub fn lower(function: &Arc<Function>) -> Result<Program, Box<Diagnostic>> {
     };
     let mut parameters = Vec::new();
     for param in &function.params {
-        let Place::Register(register) = lowering.define(param.value) else {
-            return Err(Box::new(Diagnostic::error(
-                function.value(param.value).span,
-                format!("parameter `{}` is a block, which cannot be passed to a kernel", param.name),
-            )));
-        };
-        lowering.uniform[param.value.0 as usize] = true;
-        parameters.push(register);
+        let place = lowering.define(param.value);
+        lowering.uniform[param.value.0 as usize] = matches!(place, Place::Register(_));
+        parameters.push(place);
     }
     let body = lowering.code(function.body)?;
+    let results = &function.region(function.body).yields;
+    let results = results.iter().map(|&value| lowering.place(value)).collect();
     Ok(Program {
         function: function.clone(),
         register_types: lowering.register_types,
@@ -49,6 +46,7 @@ pub fn lower(function: &Arc<Function>) -> Result<Program, Box<Diagnostic>> {
         parameters,
         prologue: lowering.prologue,
         body,
+        results,
     })
 }
 

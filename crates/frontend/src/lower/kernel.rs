@@ -156,8 +156,8 @@ fn declare(name: &str, argument: &Argument, params: &mut Vec<Param>) -> Value {
 }
 
 /// The user's host, with the functions of the prelude in front of it.
-struct WithPrelude<'h> {
-    user: &'h dyn Host,
+pub(super) struct WithPrelude<'h> {
+    pub(super) user: &'h dyn Host,
 }
 
 impl Host for WithPrelude<'_> {

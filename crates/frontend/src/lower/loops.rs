@@ -409,7 +409,7 @@ impl Lowering<'_, '_> {
     }
 
     /// Start, stop and step of a run-time range, in one integer type.
-    fn bounds(&mut self, range: &Record) -> Result<[tegula_ir::Value; 3]> {
+    pub(super) fn bounds(&mut self, range: &Record) -> Result<[tegula_ir::Value; 3]> {
         let mut bounds = [tegula_ir::Value(0); 3];
         let mut scalars = [Scalar::Int32; 3];
         for index in 0..3 {

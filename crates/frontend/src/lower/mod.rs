@@ -16,6 +16,7 @@
 //! | file | what it lowers |
 //! |---|---|
 //! | `kernel` | the kernel's parameters |
+//! | `operation` | one expression by itself, for an interpreter |
 //! | `statements` | assignments, and statements that need no control flow |
 //! | `branches`, `loops` | `if`, early returns, conditional expressions; `for`, `while` |
 //! | `expressions`, `attributes`, `format` | expressions, `a.b`, f-strings |
@@ -42,6 +43,7 @@ mod kernel;
 mod loops;
 mod names;
 pub(crate) mod nesting;
+mod operation;
 mod parameters;
 mod python;
 mod statements;
@@ -54,6 +56,7 @@ pub use arguments::{Parameter, ParameterKind, builtin_parameters};
 pub use describe::{float_text, type_text};
 pub use diagnostics::{already_reported, closest};
 pub use kernel::compile;
+pub use operation::{OPERATION_FILE, Operand, Operation, compile_operation};
 pub use parameters::{MAX_BLOCK_ELEMENTS, float_type, integer_type};
 pub use python::PythonFunction;
 pub use strings::StringMethod;

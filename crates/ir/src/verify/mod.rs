@@ -33,10 +33,8 @@ pub fn verify(function: &Function) -> Result<(), Vec<Diagnostic>> {
     verifier.params();
     if verifier.own(function.body, Span::default()) {
         verifier.region(function.body);
-        if !function.region(function.body).yields.is_empty()
-            || !function.region(function.body).args.is_empty()
-        {
-            verifier.report(Span::default(), "the body of a function has no arguments and yields nothing");
+        if !function.region(function.body).args.is_empty() {
+            verifier.report(Span::default(), "the body of a function has no arguments");
         }
     }
     if verifier.diagnostics.is_empty() { Ok(()) } else { Err(verifier.diagnostics) }
@@ -64,12 +62,6 @@ impl Verifier<'_> {
         for (index, param) in self.function.params.iter().enumerate() {
             if param.name.is_empty() || !names.insert(&param.name) {
                 self.report(Span::default(), format!("two parameters are named `{}`", param.name));
-            }
-            if !param.ty.is_scalar() {
-                self.report(
-                    Span::default(),
-                    format!("parameter `{}` is a block, {}; parameters are scalars", param.name, param.ty),
-                );
             }
             if !param.divisible_by.is_power_of_two() {
                 let message = format!(
