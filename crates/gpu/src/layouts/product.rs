@@ -148,7 +148,7 @@ fn share_warps(shape: &[u64], tile: &[u64], warps: u64) -> (u64, u64) {
         let height = shape[0] / (tile[0] * rows);
         let width = shape[1] / (tile[1] * columns);
         let wider = shape[1] / columns > shape[0] / rows;
-        if height > 1 && (!wider || width <= 1) || width <= 1 {
+        if width <= 1 || (height > 1 && !wider) {
             rows *= 2;
         } else {
             columns *= 2;

@@ -60,13 +60,13 @@ impl Lowering<'_> {
             Scalar::Float16 => Ok(self.code.convert(Type::F16, source, nearest, value)),
             _ => {
                 let wide = self.code.convert(Type::F32, source, nearest, value);
-                self.from_float(to, wide, Rounding::NearestEven)
+                self.narrow_float(to, wide, Rounding::NearestEven)
             }
         }
     }
 
     fn float_to_integer(&mut self, from: Scalar, to: Scalar, value: Register) -> Register {
-        let value = self.to_float(from, value);
+        let value = self.widen_float(from, value);
         let source = if from == Scalar::Float64 { Type::F64 } else { Type::F32 };
         if to == Scalar::Int1 {
             let zero = if source == Type::F64 { Operand::from(0f64) } else { Operand::from(0f32) };
@@ -92,13 +92,13 @@ impl Lowering<'_> {
                 _ => {}
             }
             let narrow = self.rounded_to_odd(value);
-            return self.from_float(to, narrow, rounding);
+            return self.narrow_float(to, narrow, rounding);
         }
-        let wide = self.to_float(from, value);
+        let wide = self.widen_float(from, value);
         if to == Scalar::Float64 {
             return Ok(self.code.convert(Type::F64, Type::F32, None, wide));
         }
-        self.from_float(to, wide, rounding)
+        self.narrow_float(to, wide, rounding)
     }
 
     /// fp64 to fp32 so that a further rounding to fewer bits is as if from fp64: where bits are lost, the last is set.
@@ -112,7 +112,7 @@ impl Lowering<'_> {
     }
 
     /// A float as fp32; fp64 stays.
-    pub(super) fn to_float(&mut self, from: Scalar, value: Register) -> Register {
+    pub(super) fn widen_float(&mut self, from: Scalar, value: Register) -> Register {
         match from {
             Scalar::Float32 | Scalar::Float64 => value,
             Scalar::Float16 => self.code.convert(Type::F32, Type::F16, None, value),
@@ -125,7 +125,12 @@ impl Lowering<'_> {
     }
 
     /// fp32 as a narrower float; fp32 and fp64 stay.
-    pub(super) fn from_float(&mut self, to: Scalar, value: Register, rounding: Rounding) -> Result<Register> {
+    pub(super) fn narrow_float(
+        &mut self,
+        to: Scalar,
+        value: Register,
+        rounding: Rounding,
+    ) -> Result<Register> {
         let ptx_rounding = Some(ptx_rounding(rounding));
         match to {
             Scalar::Float32 | Scalar::Float64 => Ok(value),

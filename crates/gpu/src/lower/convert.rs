@@ -36,7 +36,7 @@ impl Lowering<'_> {
     }
 
     fn shuffle(&mut self, registers: &Registers, element: Element, plan: &ShufflePlan) -> Registers {
-        let movable: Vec<Register> = registers.iter().map(|&one| self.to_movable(element, one)).collect();
+        let movable: Vec<Register> = registers.iter().map(|&one| self.movable(element, one)).collect();
         // What arrives in each round, by the constant of the register that it is for and the element of the vector.
         let mut arrived: FxHashMap<u64, Register> = FxHashMap::default();
         let Some(first) = plan.rounds.first() else { return registers.clone() };
@@ -62,7 +62,7 @@ impl Lowering<'_> {
                 None => {
                     let place = ThreadFunction { constant: 0, ..first.receive.clone() };
                     let value = self.choose(&place, register, |constant| arrived[&constant]);
-                    let value = self.from_movable(element, value);
+                    let value = self.regained(element, value);
                     chosen.insert(register, value);
                     value
                 }

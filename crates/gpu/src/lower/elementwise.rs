@@ -288,7 +288,7 @@ impl Lowering<'_> {
         match element.as_scalar() {
             Some(scalar) if scalar.is_float() => {
                 let ty = if scalar == Scalar::Float64 { Type::F64 } else { Type::F32 };
-                let (a, b) = (self.to_float(scalar, a), self.to_float(scalar, b));
+                let (a, b) = (self.widen_float(scalar, a), self.widen_float(scalar, b));
                 self.code.compare(comparison(predicate, true), ty, a.into(), b.into())
             }
             _ => self.code.compare(comparison(predicate, false), integer_type(element), a.into(), b.into()),
@@ -352,9 +352,9 @@ impl Lowering<'_> {
             if op == BinaryOp::NextAfter {
                 return self.refuse(&format!("`{op:?}` of {scalar}"));
             }
-            let (a, b) = (self.to_float(scalar, a), self.to_float(scalar, b));
+            let (a, b) = (self.widen_float(scalar, a), self.widen_float(scalar, b));
             let result = self.float_binary(op, Scalar::Float32, a, b)?;
-            return self.from_float(scalar, result, tegula_ir::Rounding::NearestEven);
+            return self.narrow_float(scalar, result, tegula_ir::Rounding::NearestEven);
         }
         let ty = if scalar == Scalar::Float64 { Type::F64 } else { Type::F32 };
         let operands = [a.into(), b.into()];
@@ -395,9 +395,9 @@ impl Lowering<'_> {
             return Ok(self.code.math(MathOp::And, ty, &[value.into(), Operand::Integer(rest)]));
         }
         if !matches!(scalar, Scalar::Float32 | Scalar::Float64) {
-            let wide = self.to_float(scalar, value);
+            let wide = self.widen_float(scalar, value);
             let result = self.float_unary(op, Scalar::Float32, wide)?;
-            return self.from_float(scalar, result, tegula_ir::Rounding::NearestEven);
+            return self.narrow_float(scalar, result, tegula_ir::Rounding::NearestEven);
         }
         let ty = if scalar == Scalar::Float64 { Type::F64 } else { Type::F32 };
         let rounding = match op {

@@ -19,12 +19,12 @@ pub(super) fn words_of(bytes: u64) -> (Type, usize) {
 
 impl Lowering<'_> {
     /// A predicate as a number that can be moved; anything else as it is.
-    pub(super) fn to_movable(&mut self, element: Element, register: Register) -> Register {
+    pub(super) fn movable(&mut self, element: Element, register: Register) -> Register {
         if class_of(element) == Class::Pred { self.code.number_of(register) } else { register }
     }
 
-    /// The inverse of [`Lowering::to_movable`].
-    pub(super) fn from_movable(&mut self, element: Element, register: Register) -> Register {
+    /// The inverse of [`Lowering::movable`].
+    pub(super) fn regained(&mut self, element: Element, register: Register) -> Register {
         if class_of(element) == Class::Pred { self.code.is_set(register) } else { register }
     }
 
@@ -46,7 +46,7 @@ impl Lowering<'_> {
     }
 
     fn pack_bytes(&mut self, element: Element, bytes: &[Register]) -> Register {
-        let bytes: Vec<Register> = bytes.iter().map(|&byte| self.to_movable(element, byte)).collect();
+        let bytes: Vec<Register> = bytes.iter().map(|&byte| self.movable(element, byte)).collect();
         let low = self.permute(bytes[0], bytes[1], 0x0040);
         let high = self.permute(bytes[2], bytes[3], 0x0040);
         self.permute(low, high, 0x5410)
@@ -74,7 +74,7 @@ impl Lowering<'_> {
                     let bits = i64::from(bytes * 8);
                     for index in 0..32 / bits {
                         let field = self.extract(element, word, index * bits, bits);
-                        elements.push(self.from_movable(element, field));
+                        elements.push(self.regained(element, field));
                     }
                 }
                 elements
@@ -102,7 +102,7 @@ impl Lowering<'_> {
     ) {
         let (ty, words) = if elements.len() == 1 || element.bytes() * (elements.len() as u32) < 4 {
             // Two bytes have no word of their own.
-            let movable: Vec<Register> = elements.iter().map(|&one| self.to_movable(element, one)).collect();
+            let movable: Vec<Register> = elements.iter().map(|&one| self.movable(element, one)).collect();
             (narrow_type(element), movable)
         } else {
             (Type::B32, self.pack_words(element, elements))
@@ -133,7 +133,7 @@ impl Lowering<'_> {
             let initial: Vec<Operand> = match other {
                 None => vec![Operand::Integer(0); number],
                 Some(other) if single => {
-                    other.iter().map(|&one| Operand::from(self.to_movable(element, one))).collect()
+                    other.iter().map(|&one| Operand::from(self.movable(element, one))).collect()
                 }
                 Some(other) => self.pack_words(element, other).into_iter().map(Operand::from).collect(),
             };
@@ -144,7 +144,7 @@ impl Lowering<'_> {
         let load = complete(Load::new(space, ty, &words, address));
         self.code.push_if(guard.map(|(predicate, _)| predicate), load);
         if single {
-            words.into_iter().map(|word| self.from_movable(element, word)).collect()
+            words.into_iter().map(|word| self.regained(element, word)).collect()
         } else {
             self.unpack_words(element, &words)
         }

@@ -72,10 +72,7 @@ impl Lowering<'_> {
             self.code.both(Some(fails), mask)
         } else {
             let (layout, registers) = self.anywhere(condition);
-            let masks = match mask {
-                Some(mask) => Some(self.block(mask, layout)),
-                None => None,
-            };
+            let masks = mask.map(|mask| self.block(mask, layout));
             let inside = self.inside(layout, &self.function.ty(condition).shape);
             let mut failed: Option<Register> = None;
             for (index, &register) in registers.iter().enumerate() {

@@ -163,10 +163,10 @@ impl Lowering<'_> {
             let mut other = Vec::new();
             for (operand, &value) in own.iter().enumerate() {
                 let element = state.elements[operand];
-                let movable = self.to_movable(element, value);
+                let movable = self.movable(element, value);
                 let mode = ShuffleMode::Butterfly;
                 let moved = self.shuffle_register(movable, mode, Operand::Integer(1 << lane));
-                other.push(self.from_movable(element, moved));
+                other.push(self.regained(element, moved));
             }
             let (left, right) = if ordered || valid.is_some() {
                 let mut sides = (Vec::new(), Vec::new());

@@ -110,9 +110,9 @@ impl Lowering<'_> {
                     (None, _) => registers[operand][from],
                     (Some(_), Some(known)) => known,
                     (Some(lane), None) => {
-                        let movable = self.to_movable(element, registers[operand][from]);
+                        let movable = self.movable(element, registers[operand][from]);
                         let arrived = self.shuffle_register(movable, ShuffleMode::Index, lane.into());
-                        let arrived = self.from_movable(element, arrived);
+                        let arrived = self.regained(element, arrived);
                         moved[from] = Some(arrived);
                         arrived
                     }

@@ -152,7 +152,7 @@ impl Real<'_> {
     /// `log10(x)`.
     pub fn log10(&mut self, x: Register) -> Register {
         const LOG10_2_HIGH: f64 = 3.010_299_956_636_118e-1;
-        const LOG10_2_LOW: f64 = 3.694_239_077_158_930_8e-13;
+        const LOG10_2_LOW: f64 = 3.694_239_077_158_931e-13;
         let (m, k) = self.split(x);
         let (f, less) = self.log_near_one(m);
         let log = self.sub(f, less);
