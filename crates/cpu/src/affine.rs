@@ -4,8 +4,8 @@
 //! does not is left to the strips. So the functions here return `None` rather than an approximation.
 
 use crate::block::{Block, Bounds};
+use crate::per_axis::PerAxis;
 use crate::strided::{Strided, compact_strides};
-use smallvec::SmallVec;
 use tegula_ir::{BinaryOp, Predicate, Scalar};
 
 /// The least and the greatest value of an integer type, as far as `i64` reaches.
@@ -52,7 +52,7 @@ fn integer(bits: u64, scalar: Scalar) -> Option<i64> {
 fn linear(block: &Block, rank: usize, scalar: Scalar) -> Option<Strided> {
     match block {
         Block::Splat(bits) => {
-            Some(Strided { base: integer(*bits, scalar)?, strides: SmallVec::from_elem(0, rank) })
+            Some(Strided { base: integer(*bits, scalar)?, strides: PerAxis::filled(0, rank) })
         }
         Block::Affine(affine) => Some(affine.clone()),
         _ => None,
@@ -62,7 +62,7 @@ fn linear(block: &Block, rank: usize, scalar: Scalar) -> Option<Strided> {
 /// Both blocks combined base by base and stride by stride.
 fn zip(mut a: Strided, b: &Strided, combine: impl Fn(i64, i64) -> Option<i64>) -> Option<Strided> {
     a.base = combine(a.base, b.base)?;
-    for (a, &b) in a.strides.iter_mut().zip(&b.strides) {
+    for (a, &b) in a.strides.iter_mut().zip(b.strides.iter()) {
         *a = combine(*a, b)?;
     }
     Some(a)
@@ -133,7 +133,7 @@ pub fn binary(op: BinaryOp, scalar: Scalar, extents: &[u32], lhs: &Block, rhs: &
 /// Every value multiplied by a factor.
 fn scale(mut affine: Strided, factor: i64) -> Option<Strided> {
     affine.base = affine.base.checked_mul(factor)?;
-    for stride in &mut affine.strides {
+    for stride in affine.strides.iter_mut() {
         *stride = stride.checked_mul(factor)?;
     }
     Some(affine)
@@ -150,7 +150,7 @@ fn logic(op: BinaryOp, extents: &[u32], lhs: &Block, rhs: &Block) -> Option<Bloc
             _ => None,
         },
         (BinaryOp::And, Block::Mask(a), Block::Mask(b)) => {
-            let both = a.iter().zip(b).map(|(a, b)| (a.0.max(b.0), a.1.min(b.1))).collect();
+            let both = a.iter().zip(b.iter()).map(|(a, b)| (a.0.max(b.0), a.1.min(b.1))).collect();
             Some(mask(both, extents))
         }
         _ => None,
@@ -232,10 +232,18 @@ pub fn add_pointer(
     size: i64,
 ) -> Option<Block> {
     let rank = extents.len();
-    let pointer = linear(pointer, rank, Scalar::Int64)?;
-    let offset = linear(offset, rank, scalar)?;
-    let moved =
-        zip(pointer, &offset, |pointer, offset| Some(pointer.wrapping_add(offset.wrapping_mul(size))))?;
+    let mut moved = linear(pointer, rank, Scalar::Int64)?;
+    let by = |number: i64| number.wrapping_mul(size);
+    match offset {
+        Block::Splat(bits) => moved.base = moved.base.wrapping_add(by(integer(*bits, scalar)?)),
+        Block::Affine(offset) => {
+            moved.base = moved.base.wrapping_add(by(offset.base));
+            for (stride, &more) in moved.strides.iter_mut().zip(offset.strides.iter()) {
+                *stride = stride.wrapping_add(by(more));
+            }
+        }
+        _ => return None,
+    }
     // A linear function that wraps within the block is not one.
     moved.extremes(extents).is_some().then(|| simplify(moved))
 }
@@ -253,7 +261,7 @@ mod tests {
     use super::*;
 
     fn affine(base: i64, strides: &[i64]) -> Block {
-        Block::Affine(Strided { base, strides: SmallVec::from_slice(strides) })
+        Block::Affine(Strided { base, strides: PerAxis::from_slice(strides) })
     }
 
     fn values(block: &Block, extents: &[u32]) -> Vec<i64> {
@@ -270,11 +278,15 @@ mod tests {
                     Block::Splat(bits) => *bits as i64,
                     Block::Affine(affine) => {
                         affine.base
-                            + index.iter().zip(&affine.strides).map(|(&i, s)| i64::from(i) * s).sum::<i64>()
+                            + index
+                                .iter()
+                                .zip(affine.strides.iter())
+                                .map(|(&i, s)| i64::from(i) * s)
+                                .sum::<i64>()
                     }
-                    Block::Mask(bounds) => {
-                        i64::from(index.iter().zip(bounds).all(|(&i, &(low, high))| i >= low && i < high))
-                    }
+                    Block::Mask(bounds) => i64::from(
+                        index.iter().zip(bounds.iter()).all(|(&i, &(low, high))| i >= low && i < high),
+                    ),
                     other => panic!("{other:?}"),
                 }
             })
@@ -376,7 +388,7 @@ mod tests {
                 Scalar::Int32,
                 Scalar::UInt32,
                 &[4],
-                &Strided { base: -1, strides: SmallVec::from_slice(&[1]) }
+                &Strided { base: -1, strides: PerAxis::from_slice(&[1]) }
             )
             .is_none()
         );

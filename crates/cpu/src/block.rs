@@ -4,8 +4,8 @@
 //! next operation reads in place is an address. Only what is none of these is computed element by element.
 
 use crate::buffer::Buffer;
+use crate::per_axis::PerAxis;
 use crate::strided::Strided;
-use smallvec::SmallVec;
 
 /// A block, whose element type and extents are known from the slot that holds it.
 #[derive(Clone, Debug, Default)]
@@ -28,7 +28,7 @@ pub enum Block {
 }
 
 /// For each dimension, the indices from the first to after the last that are inside.
-pub type Bounds = SmallVec<[(u32, u32); 4]>;
+pub type Bounds = PerAxis<(u32, u32)>;
 
 impl Block {
     /// Takes the block out of its place.

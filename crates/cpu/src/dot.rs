@@ -1,15 +1,16 @@
 //! Products of matrices.
 //!
 //! Operands are taken where they are, in any order of rows and columns, in a buffer or in the caller's memory: the micro-kernels of
-//! `matrixmultiply` pack them anyway. What is narrower than the accumulator is converted first.
+//! `gemm` pack what they do not read in place. What is narrower than the accumulator is converted first.
 
 use crate::block::Block;
 use crate::buffer::Buffer;
 use crate::execute::Executor;
 use crate::program::{Dot, Operand, ValueType};
 use crate::strided::{Strided, compact_strides};
-use crate::strip::StripFn;
+use gemm_common::Parallelism;
 use tegula_ir::Scalar;
+use tegula_strip::StripFn;
 
 /// Matrices in memory, with distances in elements.
 struct Matrices {
@@ -149,42 +150,38 @@ unsafe fn multiply(
     accumulate: bool,
 ) {
     let Extents { rows, columns, inner, .. } = extents;
-    let (row, beta) = (columns as isize, f32::from(u8::from(accumulate)));
+    // The library likes results whose columns are contiguous; ours is one when everything is transposed.
+    macro_rules! multiply_floats {
+        ($library:path, $number:ty) => {{
+            use $library as library;
+            library::get_gemm_fn()(
+                columns,
+                rows,
+                inner,
+                out.cast::<$number>(),
+                columns as isize,
+                1,
+                accumulate,
+                rhs.cast::<$number>(),
+                b.row,
+                b.column,
+                lhs.cast::<$number>(),
+                a.row,
+                a.column,
+                1.0,
+                1.0,
+                false,
+                false,
+                false,
+                Parallelism::None,
+            )
+        }};
+    }
     // SAFETY: by the caller's promise.
     unsafe {
         match compute {
-            Scalar::Float32 => matrixmultiply::sgemm(
-                rows,
-                inner,
-                columns,
-                1.0,
-                lhs.cast(),
-                a.row,
-                a.column,
-                rhs.cast(),
-                b.row,
-                b.column,
-                beta,
-                out.cast(),
-                row,
-                1,
-            ),
-            Scalar::Float64 => matrixmultiply::dgemm(
-                rows,
-                inner,
-                columns,
-                1.0,
-                lhs.cast(),
-                a.row,
-                a.column,
-                rhs.cast(),
-                b.row,
-                b.column,
-                f64::from(beta),
-                out.cast(),
-                row,
-                1,
-            ),
+            Scalar::Float32 => multiply_floats!(gemm_f32::gemm::f32, f32),
+            Scalar::Float64 => multiply_floats!(gemm_f64::gemm::f64, f64),
             Scalar::Int64 => multiply_integers::<i64>(
                 extents,
                 lhs,

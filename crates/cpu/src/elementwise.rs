@@ -8,8 +8,8 @@ use crate::program::{
 };
 use crate::queue::{Source, Work};
 use crate::scalar;
-use crate::strip::StripFn;
 use tegula_ir::{BinaryOp, Predicate, Scalar};
+use tegula_strip::StripFn;
 
 impl<'p> Executor<'p> {
     /// Executes an operation on registers.
@@ -35,9 +35,14 @@ impl<'p> Executor<'p> {
         let mut widths = [0; 3];
         for (index, operand) in operation.inputs.iter().enumerate() {
             let input = self.program.ty(operand.place);
-            self.share(*operand, input);
-            let block = self.take(*operand);
-            sources[index] = self.source(block, input);
+            sources[index] = match self.simple_source(*operand) {
+                Some(source) => source,
+                None => {
+                    self.share(*operand, input);
+                    let block = self.take(*operand);
+                    self.source(block, input)
+                }
+            };
             widths[index] = input.width as u8;
         }
         let node = self.push_apply(&operation.functions, sources, widths, operation.inputs.len(), ty.width);
@@ -74,6 +79,23 @@ impl<'p> Executor<'p> {
         }
         let function = function.unwrap_or(functions.dense);
         self.push(Work::Apply { function, inputs: sources, widths }, width)
+    }
+
+    /// An operand as most are, one number for all elements or the result of a pending node, without moving its block about.
+    fn simple_source(&mut self, operand: Operand) -> Option<Source> {
+        let slot = match operand.place {
+            Place::Register(register) => return Some(Source::Splat(self.registers[register as usize])),
+            Place::Block(slot) => &mut self.blocks[slot as usize],
+        };
+        let source = match *slot {
+            Block::Splat(bits) => Source::Splat(bits),
+            Block::Pending(node) => Source::Node(node),
+            _ => return None,
+        };
+        if operand.last {
+            *slot = Block::Empty;
+        }
+        Some(source)
     }
 
     /// Drops a value that nothing reads afterwards.
@@ -174,6 +196,14 @@ impl<'p> Executor<'p> {
 
     /// Moves pointers.
     pub fn add_pointer(&mut self, operation: &AddPointer) {
+        if let (Place::Register(pointer), Place::Register(offset), Place::Register(out)) =
+            (operation.pointer.place, operation.offset.place, operation.out)
+        {
+            // Registers hold offsets of any width extended to 64 bits.
+            let bytes = self.registers[offset as usize].wrapping_mul(operation.size as u64);
+            self.registers[out as usize] = self.registers[pointer as usize].wrapping_add(bytes);
+            return;
+        }
         let ty = self.program.ty(operation.out);
         let mut scalars = [const { Block::Empty }; 2];
         let [first, second] = &mut scalars;

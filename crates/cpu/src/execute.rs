@@ -6,12 +6,12 @@ use crate::bounds::Bounds;
 use crate::fill;
 use crate::hazard::Accesses;
 use crate::launch::{LaunchError, StopReason};
+use crate::per_axis::PerAxis;
 use crate::program::{Action, Instruction, Operand, Place, Program, ValueType};
 use crate::queue::{LONGEST, Queue, Source, Work};
 use crate::scalar;
 use crate::strided::{Strided, Tile};
 use crate::watch::{Watch, interruption};
-use smallvec::SmallVec;
 use tegula_ir::{Scalar, Span};
 
 /// The state of one thread that executes programs.
@@ -124,10 +124,15 @@ impl<'p> Executor<'p> {
                 let block = affine::arange(*start, &self.program.ty(*out).extents);
                 self.write(*out, block);
             }
-            Action::Move { value, out } => {
-                let block = self.take(*value);
-                self.write(*out, block);
-            }
+            Action::Move { value, out } => match (value.place, *out) {
+                (Place::Register(from), Place::Block(slot)) => {
+                    self.blocks[slot as usize] = Block::Splat(self.registers[from as usize]);
+                }
+                _ => {
+                    let block = self.take(*value);
+                    self.write(*out, block);
+                }
+            },
             Action::Bitcast { value, out } => self.bitcast(*value, *out),
             Action::Scalar(operation) => self.scalar_operation(operation),
             Action::Elementwise(operation) => self.elementwise(operation),
@@ -260,7 +265,7 @@ impl<'p> Executor<'p> {
         });
         // SAFETY: the caller of the launch vouches for the memory; `hazard` keeps conflicting nodes apart.
         unsafe { self.queue.execute() };
-        for slot in std::mem::take(&mut self.pending) {
+        for &slot in &self.pending {
             // A slot may be listed twice.
             let Block::Pending(node) = self.blocks[slot as usize] else { continue };
             let (address, buffer) = self.queue.result(node);
@@ -268,6 +273,7 @@ impl<'p> Executor<'p> {
             let strided = Strided::compact(address, &ty.extents, ty.width);
             self.blocks[slot as usize] = Block::Dense(strided, buffer);
         }
+        self.pending.clear();
         self.queue.clear();
         self.accesses.clear();
     }
@@ -382,6 +388,6 @@ pub fn pack(block: Block, ty: &ValueType, count: usize) -> Block {
 /// The tile of a box mask.
 pub fn mask_tile(bounds: &crate::block::Bounds, ty: &ValueType) -> Tile {
     // Distinct strides would keep dimensions apart that a mask merges; equal ones of 0 merge wherever the box allows.
-    let strided = Strided { base: 0, strides: SmallVec::from_elem(0, ty.extents.len()) };
+    let strided = Strided { base: 0, strides: PerAxis::filled(0, ty.extents.len()) };
     Tile::new(&strided, &ty.extents, Some(bounds))
 }

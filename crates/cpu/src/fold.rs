@@ -10,12 +10,13 @@ use crate::buffer::Buffer;
 use crate::execute::{Executor, Outcome};
 use crate::fill::{self, Elements};
 use crate::launch::LaunchError;
+use crate::per_axis::PerAxis;
 use crate::program::{Combine, Fold, FoldFunctions, Map, MapBody, Place, Region, TileRegion, ValueType};
 use crate::queue::{Source, Work};
 use crate::scalar;
 use crate::strided::{Strided, Tile};
-use crate::{isa, strip};
 use smallvec::SmallVec;
+use tegula_strip::{self as strip, isa};
 
 /// Elements in memory of this thread.
 #[derive(Clone)]
@@ -156,7 +157,10 @@ impl<'p> Executor<'p> {
         // SAFETY: rows lie within the block and the result; the functions suit this processor.
         unsafe {
             if extents.inner == 1 {
-                let outer = Strided { base: strided.base, strides: strided.strides[..fold.axis].into() };
+                let outer = Strided {
+                    base: strided.base,
+                    strides: PerAxis::from_slice(&strided.strides[..fold.axis]),
+                };
                 let tile = Tile::new(&outer, &ty.extents[..fold.axis], None);
                 tile.for_each_row(0, extents.outer, |row| {
                     for i in 0..row.length {
@@ -244,7 +248,7 @@ impl<'p> Executor<'p> {
             let Array { strided, buffer } = array;
             let buffer = buffer.expect("an argument is in a buffer");
             let block = if strided.is_compact(extents, width) {
-                Block::Dense(Strided { base: strided.base, strides: SmallVec::new() }, buffer)
+                Block::Dense(Strided { base: strided.base, strides: PerAxis::default() }, buffer)
             } else {
                 let tile = Tile::new(&strided, extents, None);
                 self.queue.keep(strided.base, buffer);

@@ -123,8 +123,8 @@ impl Executor<'_> {
             let program = self.program;
             let Block::Memory(memory) = &self.blocks[slot as usize] else { return false };
             let ty = program.ty(Place::Block(slot));
-            let tile = Tile::new(memory, &ty.extents, None);
-            if !tile.range(ty.width).is_some_and(|view| overlap(view, range)) {
+            let (low, high) = memory.extremes(&ty.extents).unwrap_or(EVERYWHERE);
+            if !overlap((low, high.saturating_add(ty.width as i64)), range) {
                 return true;
             }
             let block = self.blocks[slot as usize].take();

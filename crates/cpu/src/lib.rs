@@ -11,9 +11,9 @@
 //! | [`watch`] | time and flags into the sharing of work among threads, and its end before the end |
 //! | [`execute`], [`control`] | instructions into changes of registers and slots |
 //! | [`eager`] | one operation on blocks into blocks, for an interpreter |
-//! | [`block`], [`strided`], [`affine`] | index arithmetic into a few numbers instead of elements |
+//! | [`block`], [`strided`], [`per_axis`], [`affine`] | index arithmetic into a few numbers instead of elements |
 //! | [`elementwise`], [`memory`], [`hazard`], [`queue`] | elementwise operations, loads and stores into loops over strips that stay in L1 |
-//! | [`fill`], [`strip`] | strips of operands into strips of results |
+//! | [`fill`] | strips of operands into strips of results |
 //! | [`shape`], [`fold`], [`dot`], [`atomic`], [`print`], [`bounds`] | everything else |
 
 mod affine;
@@ -29,17 +29,16 @@ mod execute;
 mod fill;
 mod fold;
 mod hazard;
-pub mod isa;
 mod launch;
 mod lower;
 mod memory;
+mod per_axis;
 mod print;
 mod program;
 mod queue;
 mod scalar;
 mod shape;
 mod strided;
-pub mod strip;
 mod watch;
 
 pub use eager::{EagerBlock, Evaluation, Memory, Setting};

@@ -3,11 +3,11 @@
 use crate::block::Block;
 use crate::execute::{Executor, Outcome};
 use crate::hazard::EVERYWHERE;
+use crate::per_axis::PerAxis;
 use crate::program::{Load, Operand, Place, Store, ValueType};
 use crate::queue::{Source, Work};
 use crate::scalar;
 use crate::strided::{Strided, Tile};
-use smallvec::SmallVec;
 
 /// What a mask says without its elements.
 enum Masked {
@@ -39,7 +39,7 @@ impl Executor<'_> {
         match self.peek(pointer, &mut scalar) {
             Block::Splat(address) => {
                 let rank = self.program.ty(pointer.place).extents.len();
-                Some(Strided { base: *address as i64, strides: SmallVec::from_elem(0, rank) })
+                Some(Strided { base: *address as i64, strides: PerAxis::filled(0, rank) })
             }
             Block::Affine(affine) => Some(affine.clone()),
             _ => None,

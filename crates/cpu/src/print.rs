@@ -3,13 +3,13 @@
 use crate::block::Block;
 use crate::bounds::describe_lane;
 use crate::execute::{Executor, Outcome};
-use crate::isa;
 use crate::launch::StopReason;
 use crate::program::{Assert, Print};
 use crate::scalar;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use tegula_ir::Scalar;
+use tegula_strip::isa;
 
 impl Executor<'_> {
     /// Prints values one element a line, as Triton does: `pid (x, y, z) idx (i, j) prefix: value`.

@@ -5,10 +5,10 @@
 //! instruction is a match and a few loads.
 
 use crate::strided::Extents;
-use crate::strip::{ReduceFn, StripFn};
 use smallvec::SmallVec;
 use std::sync::Arc;
 use tegula_ir::{BinaryOp, Element, Function, Predicate, Scalar, Span, Type};
+use tegula_strip::{ReduceFn, StripFn};
 
 /// A kernel made ready to run.
 #[derive(Debug)]

@@ -15,7 +15,7 @@
 use crate::buffer::Buffer;
 use crate::fill::{self, Elements};
 use crate::strided::Tile;
-use crate::strip::StripFn;
+use tegula_strip::StripFn;
 
 /// Elements of a strip, unless some are 8 bytes wide.
 const STRIP: usize = 1024;

@@ -1,8 +1,8 @@
 //! Single numbers as 64 bits: integers sign- or zero-extended, floats as the bits of their type.
 
-use crate::isa::Isa;
-use crate::strip;
 use tegula_ir::{Rounding, Scalar};
+use tegula_strip as strip;
+use tegula_strip::isa::Isa;
 
 /// The bits with everything beyond the type's width sign- or zero-extended.
 pub fn canonical(bits: u64, ty: Scalar) -> u64 {

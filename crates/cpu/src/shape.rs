@@ -64,10 +64,7 @@ impl Executor<'_> {
                 }
                 Some(bounds)
             }
-            ShapeChange::ExpandDims(axis) => {
-                bounds.insert(*axis, (0, 1));
-                Some(bounds)
-            }
+            ShapeChange::ExpandDims(axis) => Some(bounds.with_inserted(*axis, (0, 1))),
             ShapeChange::Transpose(permutation) => {
                 Some(permutation.iter().map(|&axis| bounds[axis as usize]).collect())
             }

@@ -4,6 +4,7 @@
 //! memory, and integers that *are* such sums (`pid * BLOCK + arange`). Transposing, slicing or broadcasting
 //! any of them moves no element.
 
+use crate::per_axis::PerAxis;
 use smallvec::SmallVec;
 
 /// Extents of a block, outermost first.
@@ -13,12 +14,12 @@ pub type Extents = SmallVec<[u32; 4]>;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Strided {
     pub base: i64,
-    pub strides: SmallVec<[i64; 4]>,
+    pub strides: PerAxis<i64>,
 }
 
 /// Bytes from one element to the next along each dimension, when elements are packed in row-major order.
-pub fn compact_strides(extents: &[u32], width: usize) -> SmallVec<[i64; 4]> {
-    let mut strides = SmallVec::from_elem(0, extents.len());
+pub fn compact_strides(extents: &[u32], width: usize) -> PerAxis<i64> {
+    let mut strides = PerAxis::filled(0, extents.len());
     let mut stride = width as i64;
     for axis in (0..extents.len()).rev() {
         strides[axis] = stride;
@@ -36,7 +37,7 @@ impl Strided {
     /// Whether elements of `width` bytes are packed in row-major order.
     pub fn is_compact(&self, extents: &[u32], width: usize) -> bool {
         let mut stride = width as i64;
-        for (&extent, &own) in extents.iter().zip(&self.strides).rev() {
+        for (&extent, &own) in extents.iter().zip(self.strides.iter()).rev() {
             if extent != 1 && own != stride {
                 return false;
             }
@@ -48,7 +49,7 @@ impl Strided {
     /// The least and the greatest value, unless they overflow.
     pub fn extremes(&self, extents: &[u32]) -> Option<(i64, i64)> {
         let (mut low, mut high) = (self.base, self.base);
-        for (&extent, &stride) in extents.iter().zip(&self.strides) {
+        for (&extent, &stride) in extents.iter().zip(self.strides.iter()) {
             let reach = stride.checked_mul(i64::from(extent) - 1)?;
             if reach < 0 {
                 low = low.checked_add(reach)?;
@@ -61,7 +62,7 @@ impl Strided {
 
     /// A dimension of extent 1 inserted before `axis`.
     pub fn expand_dims(mut self, axis: usize) -> Strided {
-        self.strides.insert(axis, 0);
+        self.strides = self.strides.with_inserted(axis, 0);
         self
     }
 
@@ -85,7 +86,7 @@ impl Strided {
 
     /// The sub-block that starts at `starts`.
     pub fn slice(mut self, starts: &[u32]) -> Strided {
-        for (&start, &stride) in starts.iter().zip(&self.strides) {
+        for (&start, &stride) in starts.iter().zip(self.strides.iter()) {
             self.base = self.base.wrapping_add(stride.wrapping_mul(i64::from(start)));
         }
         self
@@ -93,7 +94,8 @@ impl Strided {
 
     /// Dimension `axis` removed by taking its element number `index`.
     pub fn index(mut self, axis: usize, index: i64) -> Strided {
-        let stride = self.strides.remove(axis);
+        let stride = self.strides[axis];
+        self.strides = self.strides.without(axis);
         self.base = self.base.wrapping_add(stride.wrapping_mul(index));
         self
     }
@@ -102,7 +104,7 @@ impl Strided {
     pub fn reshape(&self, from: &[u32], to: &[u32]) -> Option<Strided> {
         // Dimensions of extent 1 carry no information; those that continue one another are one.
         let mut runs: SmallVec<[(u64, i64); 4]> = SmallVec::new();
-        for (&extent, &stride) in from.iter().zip(&self.strides) {
+        for (&extent, &stride) in from.iter().zip(self.strides.iter()) {
             if extent == 1 {
                 continue;
             }
@@ -114,7 +116,7 @@ impl Strided {
                 _ => runs.push((u64::from(extent), stride)),
             }
         }
-        let mut strides = SmallVec::from_elem(0, to.len());
+        let mut strides = PerAxis::filled(0, to.len());
         let mut axis = to.len();
         for &(mut length, mut stride) in runs.iter().rev() {
             while length > 1 {
@@ -281,7 +283,7 @@ mod tests {
 
     #[test]
     fn a_reshape_keeps_the_elements_in_row_major_order() {
-        let block = Strided { base: 5, strides: SmallVec::from_slice(&[60, 0, 20, 5]) };
+        let block = Strided { base: 5, strides: PerAxis::from_slice(&[60, 0, 20, 5]) };
         let from = [3, 1, 3, 4];
         for to in [&[36][..], &[9, 4], &[3, 12], &[3, 3, 2, 2], &[1, 36, 1], &[4, 9]] {
             let reshaped = block.reshape(&from, to).expect("the block is one run");
@@ -296,7 +298,7 @@ mod tests {
 
     #[test]
     fn rows_cover_every_strip_of_a_masked_tile() {
-        let strided = Strided { base: 100, strides: SmallVec::from_slice(&[50, 7, 1]) };
+        let strided = Strided { base: 100, strides: PerAxis::from_slice(&[50, 7, 1]) };
         let extents = [3, 2, 5];
         let bounds = [(0, 2), (0, 2), (1, 4)];
         let tile = Tile::new(&strided, &extents, Some(&bounds));

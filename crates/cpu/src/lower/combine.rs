@@ -7,9 +7,9 @@ use super::Lowering;
 use crate::program::{
     Combine, Elementwise, ElementwiseKind, FoldFunctions, Instruction, MapBody, Operand, TileRegion,
 };
-use crate::strip::{self, Operands};
 use smallvec::SmallVec;
 use tegula_ir::{BinaryOp, Diagnostic, Op, RegionId, Value};
+use tegula_strip::{self as strip, Operands};
 
 impl Lowering<'_> {
     /// The combine function of a reduction or scan.

@@ -8,12 +8,12 @@ mod combine;
 mod lifetime;
 mod operation;
 
-use crate::isa::{self, Isa};
 use crate::program::{Instruction, Operand, Place, Program, Region, ValueType};
 use crate::scalar;
 use lifetime::Lifetimes;
 use std::sync::Arc;
 use tegula_ir::{Diagnostic, Function, Literal, Op, OpData, OpId, RegionId, Scalar, Value};
+use tegula_strip::isa::{self, Isa};
 
 /// Lowers a verified function.
 pub fn lower(function: &Arc<Function>) -> Result<Program, Box<Diagnostic>> {

@@ -5,9 +5,9 @@ use crate::program::{
     Action, AddPointer, Assert, AtomicRmw, Dot, Elementwise, ElementwiseKind, Fold, For, Functions, If, Load,
     Map, Operand, Place, Print, Reshape, ScalarOperation, ShapeChange, Store, While,
 };
-use crate::strip::{self, Operands, StripFn};
 use smallvec::SmallVec;
 use tegula_ir::{AtomicOp, BinaryOp, Diagnostic, Element, Op, OpData, OpId, Rounding, Scalar, Value};
+use tegula_strip::{self as strip, Operands, StripFn};
 
 type Result<T> = std::result::Result<T, Box<Diagnostic>>;
 

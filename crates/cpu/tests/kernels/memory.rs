@@ -243,3 +243,51 @@ fn scalars_keep_program_order() {
     assert_eq!(q, [22, 12, 13, 14, 15, 16, 17, 18]);
     assert_eq!(p, q);
 }
+
+#[test]
+fn masked_prefixes_of_every_length_in_place_or_not() {
+    // What lies beyond the mask is `other`, which the maximum sees, and is not written.
+    const BLOCK: usize = 131;
+    let program = program(&format!(
+        "kernel @below_maximum(%x: *fp32, %out: *fp32, %n: i32, %beyond: fp32) {{
+  %range = arange 0..{BLOCK} : <{BLOCK}xi32>
+  %ns = splat %n : <{BLOCK}xi32>
+  %mask = compare lt %range, %ns : <{BLOCK}xi1>
+  %xs = splat %x : <{BLOCK}x*fp32>
+  %xp = add_pointer %xs, %range : <{BLOCK}x*fp32>
+  %other = splat %beyond : <{BLOCK}xfp32>
+  %a = load %xp mask %mask other %other : <{BLOCK}xfp32>
+  %m = reduce %a axis 0 (%p, %q) {{
+    %r = max %p, %q : fp32
+    yield %r
+  }} : fp32
+  %ms = splat %m : <{BLOCK}xfp32>
+  %d = sub %a, %ms : <{BLOCK}xfp32>
+  %outs = splat %out : <{BLOCK}x*fp32>
+  %op = add_pointer %outs, %range : <{BLOCK}x*fp32>
+  store %op, %d mask %mask
+}}"
+    ));
+    let mut random = Random(8);
+    for n in 0..=BLOCK {
+        for in_place in [false, true] {
+            let mut x = random.floats(BLOCK + 1);
+            let mut out = random.floats(BLOCK + 1);
+            let before = x.clone();
+            let kept = if in_place { before.clone() } else { out.clone() };
+            let beyond = if n % 2 == 0 { 2.0f32 } else { -2.0 };
+            let to = if in_place { address(&mut x) } else { address(&mut out) };
+            run(&program, [1, 1, 1], &[address(&mut x), to, n as u64, u64::from(beyond.to_bits())]);
+            let tail = if n < BLOCK { beyond } else { f32::NEG_INFINITY };
+            let maximum = before[..n].iter().fold(tail, |a, &b| a.max(b));
+            let written = if in_place { &x } else { &out };
+            for i in 0..=BLOCK {
+                let expected = if i < n { before[i] - maximum } else { kept[i] };
+                assert_eq!(
+                    written[i], expected,
+                    "{n} of {BLOCK} elements, element {i}, in place: {in_place}"
+                );
+            }
+        }
+    }
+}

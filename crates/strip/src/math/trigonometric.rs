@@ -4,7 +4,7 @@
 //! reduction of Payne and Hanek in `libm`, one element at a time, and only in the blocks that have one.
 
 use super::{polynomial, wide};
-use crate::strip::target::Target;
+use crate::target::Target;
 use std::f64::consts::PI;
 
 /// Whether an angle is too large for the functions here.

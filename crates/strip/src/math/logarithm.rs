@@ -1,7 +1,7 @@
 //! `log` and its family, of fp32.
 
 use super::{polynomial, wide};
-use crate::strip::target::Target;
+use crate::target::Target;
 use std::f64::consts::LN_2;
 
 /// `ln(x)`: at most 1.1 ulp.

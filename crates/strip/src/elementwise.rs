@@ -3,9 +3,10 @@
 //! A strip is walked in blocks of [`BLOCK`] elements. A block's results are computed into a local array,
 //! which is then stored. That keeps in-place calls sound, and spares the compiler the overlap check that
 //! would send them to scalar code: it vectorises the block, keeps the array in registers, and emits nothing
-//! but loads, arithmetic and stores. The last, partial block is computed in padded copies, so that there is
-//! no scalar remainder.
+//! but loads, arithmetic and stores. The last, partial block is computed in copies of its operands, so that
+//! there is no scalar remainder.
 
+use super::StripFn;
 use super::target::{Kernel, Target};
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -48,43 +49,78 @@ const BLOCK: usize = 64;
 trait Operand: Copy {
     type Element: Copy + Default;
 
-    /// Makes the elements from `first` on readable by [`Operand::lane`] up to a whole block.
+    /// The elements from `first` on.
     ///
     /// # Safety
-    /// The operand is valid for reads of `first + length` elements, `length` is at most [`BLOCK`], and `padding` is
-    /// initialised if it is less.
-    unsafe fn block(self, first: usize, length: usize, padding: *mut [Self::Element; BLOCK]) -> Self;
+    /// The operand has as many elements.
+    unsafe fn from(self, first: usize) -> Self;
+
+    /// Copies `length` elements from `first` on, at most [`BLOCK`], and makes the copy the input of the kernel.
+    ///
+    /// # Safety
+    /// The operand is valid for reads of these elements.
+    unsafe fn copy(
+        self,
+        first: usize,
+        length: usize,
+        copy: &mut MaybeUninit<[Self::Element; BLOCK]>,
+        inputs: &mut [*const u8; 3],
+    );
 
     /// # Safety
-    /// The operand is valid for reads of `lane + 1` elements; one that comes from [`Operand::block`] is,
-    /// while its padding lives, of [`BLOCK`].
+    /// The operand is valid for a read of element number `lane`.
     unsafe fn lane(self, lane: usize) -> Self::Element;
 }
 
+/// Elements in memory, and which input of the kernel they are.
 #[derive(Clone, Copy)]
-struct Strip<E>(*const E);
+struct Strip<E> {
+    elements: *const E,
+    input: usize,
+}
+
+impl<E> Strip<E> {
+    #[inline(always)]
+    fn new(inputs: &[*const u8; 3], input: usize) -> Strip<E> {
+        Strip { elements: inputs[input].cast(), input }
+    }
+}
 
 impl<E: Copy + Default> Operand for Strip<E> {
     type Element = E;
 
     #[inline(always)]
-    unsafe fn block(self, first: usize, length: usize, padding: *mut [E; BLOCK]) -> Self {
+    unsafe fn from(self, first: usize) -> Self {
+        // SAFETY: the caller's promise.
+        unsafe { Strip { elements: self.elements.add(first), ..self } }
+    }
+
+    #[inline(always)]
+    unsafe fn copy(
+        self,
+        first: usize,
+        length: usize,
+        copy: &mut MaybeUninit<[E; BLOCK]>,
+        inputs: &mut [*const u8; 3],
+    ) {
         // SAFETY: the caller's promise; copied as bytes, because a strip need not be aligned.
         unsafe {
-            let from = self.0.add(first);
+            let from = self.elements.add(first);
             if length == BLOCK {
-                return Strip(from);
+                copy.write(from.cast::<[E; BLOCK]>().read_unaligned());
+            } else {
+                copy.write([E::default(); BLOCK]);
+                let bytes = length * size_of::<E>();
+                std::ptr::copy_nonoverlapping(from.cast::<u8>(), copy.as_mut_ptr().cast::<u8>(), bytes);
             }
-            let bytes = length * size_of::<E>();
-            std::ptr::copy_nonoverlapping(from.cast::<u8>(), padding.cast::<u8>(), bytes);
         }
-        Strip(padding.cast::<E>())
+        inputs[self.input] = copy.as_ptr().cast();
     }
 
     #[inline(always)]
     unsafe fn lane(self, lane: usize) -> E {
         // SAFETY: the caller's promise.
-        unsafe { self.0.add(lane).read_unaligned() }
+        unsafe { self.elements.add(lane).read_unaligned() }
     }
 }
 
@@ -96,8 +132,18 @@ impl Operand for Nothing {
     type Element = ();
 
     #[inline(always)]
-    unsafe fn block(self, _first: usize, _length: usize, _padding: *mut [(); BLOCK]) -> Self {
+    unsafe fn from(self, _first: usize) -> Self {
         self
+    }
+
+    #[inline(always)]
+    unsafe fn copy(
+        self,
+        _first: usize,
+        _length: usize,
+        _copy: &mut MaybeUninit<[(); BLOCK]>,
+        _inputs: &mut [*const u8; 3],
+    ) {
     }
 
     #[inline(always)]
@@ -106,11 +152,19 @@ impl Operand for Nothing {
 
 /// The loop of all kernels: `out[i] = apply(a[i], b[i], c[i])`.
 ///
+/// `kernel` is the function that this is the loop of, and `inputs` are its inputs. It is called for the last,
+/// partial block, on copies of its operands; so the loop is nothing but whole blocks, which the compiler would
+/// pass through memory if their length varied. Where there are elements before it, the last block begins so
+/// much earlier that it is whole: read before anything is written, its first results are those that are in
+/// their place already.
+///
 /// # Safety
-/// As for [`StripFn`](super::StripFn).
+/// As for [`StripFn`].
 #[inline(always)]
 unsafe fn map<A: Operand, B: Operand, C: Operand, R: Copy + Default>(
+    kernel: StripFn,
     out: *mut R,
+    inputs: &[*const u8; 3],
     (a, b, c): (A, B, C),
     count: usize,
     apply: impl Fn(A::Element, B::Element, C::Element) -> R,
@@ -121,38 +175,44 @@ unsafe fn map<A: Operand, B: Operand, C: Operand, R: Copy + Default>(
         unsafe { out.write_unaligned(apply(a.lane(0), b.lane(0), c.lane(0))) };
         return;
     }
-    let mut padding_a = MaybeUninit::<[A::Element; BLOCK]>::uninit();
-    let mut padding_b = MaybeUninit::<[B::Element; BLOCK]>::uninit();
-    let mut padding_c = MaybeUninit::<[C::Element; BLOCK]>::uninit();
-    if !count.is_multiple_of(BLOCK) {
-        // Whatever the padding holds, its results are dropped.
-        padding_a.write([A::Element::default(); BLOCK]);
-        padding_b.write([B::Element::default(); BLOCK]);
-        padding_c.write([C::Element::default(); BLOCK]);
-    }
-    let mut first = 0;
-    while first < count {
-        let length = BLOCK.min(count - first);
-        // SAFETY: the caller promises `count` elements in each strip; a block's lanes are within them or
-        // within its padding, which a partial block finds initialised. All lanes are read before any is
-        // written.
+    let rest = count % BLOCK;
+    let whole = count - rest;
+    let (start, length) = if whole > 0 { (count - BLOCK.min(count), BLOCK) } else { (0, rest) };
+    let mut last_inputs = *inputs;
+    let mut last_a = MaybeUninit::<[A::Element; BLOCK]>::uninit();
+    let mut last_b = MaybeUninit::<[B::Element; BLOCK]>::uninit();
+    let mut last_c = MaybeUninit::<[C::Element; BLOCK]>::uninit();
+    if rest > 0 {
+        // SAFETY: the caller promises `count` elements in each strip.
         unsafe {
-            let a = a.block(first, length, padding_a.as_mut_ptr());
-            let b = b.block(first, length, padding_b.as_mut_ptr());
-            let c = c.block(first, length, padding_c.as_mut_ptr());
+            a.copy(start, length, &mut last_a, &mut last_inputs);
+            b.copy(start, length, &mut last_b, &mut last_inputs);
+            c.copy(start, length, &mut last_c, &mut last_inputs);
+        }
+    }
+    for first in (0..whole).step_by(BLOCK) {
+        // SAFETY: the caller promises `count` elements in each strip. All of a block are read before any is written.
+        unsafe {
+            let (a, b, c) = (a.from(first), b.from(first), c.from(first));
             let mut results = [R::default(); BLOCK];
             for (lane, result) in results.iter_mut().enumerate() {
                 *result = apply(a.lane(lane), b.lane(lane), c.lane(lane));
             }
-            let place = out.add(first);
-            if length == BLOCK {
-                place.cast::<[R; BLOCK]>().write_unaligned(results);
-            } else {
-                let bytes = length * size_of::<R>();
-                std::ptr::copy_nonoverlapping(results.as_ptr().cast::<u8>(), place.cast::<u8>(), bytes);
-            }
+            out.add(first).cast::<[R; BLOCK]>().write_unaligned(results);
         }
-        first += length;
+    }
+    if rest == 0 {
+        return;
+    }
+    // SAFETY: the copies are whole blocks, and so is the place of their results.
+    unsafe {
+        if whole > 0 {
+            kernel(out.add(start).cast(), &last_inputs, BLOCK);
+            return;
+        }
+        let mut results = MaybeUninit::<[R; BLOCK]>::uninit();
+        kernel(results.as_mut_ptr().cast(), &last_inputs, BLOCK);
+        std::ptr::copy_nonoverlapping(results.as_ptr().cast::<u8>(), out.cast::<u8>(), rest * size_of::<R>());
     }
 }
 
@@ -208,9 +268,13 @@ pub(super) struct Dense<M>(PhantomData<M>);
 impl<M: Map1> Kernel for Dense<M> {
     #[inline(always)]
     unsafe fn run<T: Target>(out: *mut u8, inputs: &[*const u8; 3], count: usize) {
-        let a = Strip(inputs[0].cast::<M::In>());
+        let a = Strip::new(inputs, 0);
         // SAFETY: the caller's promise.
-        unsafe { map(out.cast(), (a, Nothing, Nothing), count, |a, (), ()| M::apply::<T>(a)) }
+        unsafe {
+            map(T::strip::<Self>(), out.cast(), inputs, (a, Nothing, Nothing), count, |a, (), ()| {
+                M::apply::<T>(a)
+            })
+        }
     }
 }
 
@@ -261,9 +325,13 @@ pub(super) struct DenseDense<M>(PhantomData<M>);
 impl<M: Map2> Kernel for DenseDense<M> {
     #[inline(always)]
     unsafe fn run<T: Target>(out: *mut u8, inputs: &[*const u8; 3], count: usize) {
-        let (a, b) = (Strip(inputs[0].cast::<M::In>()), Strip(inputs[1].cast::<M::In>()));
+        let (a, b) = (Strip::new(inputs, 0), Strip::new(inputs, 1));
         // SAFETY: the caller's promise.
-        unsafe { map(out.cast(), (a, b, Nothing), count, |a, b, ()| M::apply::<T>(a, b)) }
+        unsafe {
+            map(T::strip::<Self>(), out.cast(), inputs, (a, b, Nothing), count, |a, b, ()| {
+                M::apply::<T>(a, b)
+            })
+        }
     }
 }
 
@@ -273,11 +341,13 @@ pub(super) struct DenseSplat<M>(PhantomData<M>);
 impl<M: Map2> Kernel for DenseSplat<M> {
     #[inline(always)]
     unsafe fn run<T: Target>(out: *mut u8, inputs: &[*const u8; 3], count: usize) {
-        let a = Strip(inputs[0].cast::<M::In>());
+        let a = Strip::new(inputs, 0);
         // SAFETY: the caller's promise.
         unsafe {
             let b = inputs[1].cast::<M::In>().read_unaligned();
-            map(out.cast(), (a, Nothing, Nothing), count, |a, (), ()| M::apply::<T>(a, b));
+            map(T::strip::<Self>(), out.cast(), inputs, (a, Nothing, Nothing), count, |a, (), ()| {
+                M::apply::<T>(a, b)
+            });
         }
     }
 }
@@ -288,11 +358,13 @@ pub(super) struct SplatDense<M>(PhantomData<M>);
 impl<M: Map2> Kernel for SplatDense<M> {
     #[inline(always)]
     unsafe fn run<T: Target>(out: *mut u8, inputs: &[*const u8; 3], count: usize) {
-        let b = Strip(inputs[1].cast::<M::In>());
+        let b = Strip::new(inputs, 1);
         // SAFETY: the caller's promise.
         unsafe {
             let a = inputs[0].cast::<M::In>().read_unaligned();
-            map(out.cast(), (b, Nothing, Nothing), count, |b, (), ()| M::apply::<T>(a, b));
+            map(T::strip::<Self>(), out.cast(), inputs, (b, Nothing, Nothing), count, |b, (), ()| {
+                M::apply::<T>(a, b)
+            });
         }
     }
 }
@@ -303,10 +375,12 @@ pub(super) struct DenseDenseDense<M>(PhantomData<M>);
 impl<M: Map3> Kernel for DenseDenseDense<M> {
     #[inline(always)]
     unsafe fn run<T: Target>(out: *mut u8, inputs: &[*const u8; 3], count: usize) {
-        let a = Strip(inputs[0].cast::<M::First>());
-        let (b, c) = (Strip(inputs[1].cast::<M::In>()), Strip(inputs[2].cast::<M::In>()));
+        let a = Strip::new(inputs, 0);
+        let (b, c) = (Strip::new(inputs, 1), Strip::new(inputs, 2));
         // SAFETY: the caller's promise.
-        unsafe { map(out.cast(), (a, b, c), count, |a, b, c| M::apply::<T>(a, b, c)) }
+        unsafe {
+            map(T::strip::<Self>(), out.cast(), inputs, (a, b, c), count, |a, b, c| M::apply::<T>(a, b, c))
+        }
     }
 }
 
@@ -316,11 +390,13 @@ pub(super) struct DenseDenseSplat<M>(PhantomData<M>);
 impl<M: Map3> Kernel for DenseDenseSplat<M> {
     #[inline(always)]
     unsafe fn run<T: Target>(out: *mut u8, inputs: &[*const u8; 3], count: usize) {
-        let (a, b) = (Strip(inputs[0].cast::<M::First>()), Strip(inputs[1].cast::<M::In>()));
+        let (a, b) = (Strip::new(inputs, 0), Strip::new(inputs, 1));
         // SAFETY: the caller's promise.
         unsafe {
             let c = inputs[2].cast::<M::In>().read_unaligned();
-            map(out.cast(), (a, b, Nothing), count, |a, b, ()| M::apply::<T>(a, b, c));
+            map(T::strip::<Self>(), out.cast(), inputs, (a, b, Nothing), count, |a, b, ()| {
+                M::apply::<T>(a, b, c)
+            });
         }
     }
 }
@@ -331,11 +407,13 @@ pub(super) struct DenseSplatDense<M>(PhantomData<M>);
 impl<M: Map3> Kernel for DenseSplatDense<M> {
     #[inline(always)]
     unsafe fn run<T: Target>(out: *mut u8, inputs: &[*const u8; 3], count: usize) {
-        let (a, c) = (Strip(inputs[0].cast::<M::First>()), Strip(inputs[2].cast::<M::In>()));
+        let (a, c) = (Strip::new(inputs, 0), Strip::new(inputs, 2));
         // SAFETY: the caller's promise.
         unsafe {
             let b = inputs[1].cast::<M::In>().read_unaligned();
-            map(out.cast(), (a, c, Nothing), count, |a, c, ()| M::apply::<T>(a, b, c));
+            map(T::strip::<Self>(), out.cast(), inputs, (a, c, Nothing), count, |a, c, ()| {
+                M::apply::<T>(a, b, c)
+            });
         }
     }
 }

@@ -188,22 +188,22 @@ macro_rules! with_target {
     ($isa:expr, $target:ident => $body:expr) => {
         match $isa {
             crate::isa::Isa::Baseline => {
-                type $target = crate::strip::target::Baseline;
+                type $target = crate::target::Baseline;
                 $body
             }
             #[cfg(target_arch = "x86_64")]
             crate::isa::Isa::Avx2 => {
-                type $target = crate::strip::target::Avx2;
+                type $target = crate::target::Avx2;
                 $body
             }
             #[cfg(target_arch = "x86_64")]
             crate::isa::Isa::Avx512 => {
-                type $target = crate::strip::target::Avx512;
+                type $target = crate::target::Avx512;
                 $body
             }
             #[cfg(not(target_arch = "x86_64"))]
             crate::isa::Isa::Avx2 | crate::isa::Isa::Avx512 => {
-                type $target = crate::strip::target::Baseline;
+                type $target = crate::target::Baseline;
                 $body
             }
         }

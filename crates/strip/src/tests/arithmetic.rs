@@ -1,7 +1,7 @@
 //! Binary operations and comparisons of integers and floats.
 
 use super::*;
-use crate::strip::number::Number;
+use crate::number::Number;
 
 /// An element type as the tests see it: what its numbers are in a wide type.
 trait Element: Number + std::fmt::Debug {

@@ -4,7 +4,7 @@
 //! squares at Chebyshev nodes, reweighted after Lawson); their relative errors are stated. Constants are
 //! exact or rounded values of what their names say.
 
-use crate::strip::target::Target;
+use crate::target::Target;
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, LN_2, LOG2_E};
 
 /// `1.5 * 2^52`: adding it to a small float rounds that to an integer, which then stands in the low bits.

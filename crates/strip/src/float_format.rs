@@ -385,31 +385,31 @@ macro_rules! by_narrow_float {
     ($scalar:expr, $float:ident => $body:expr, else => $otherwise:expr) => {
         match $scalar {
             tegula_ir::Scalar::Float8E4M3 => {
-                type $float = crate::strip::float_format::E4M3;
+                type $float = crate::float_format::E4M3;
                 $body
             }
             tegula_ir::Scalar::Float8E5M2 => {
-                type $float = crate::strip::float_format::E5M2;
+                type $float = crate::float_format::E5M2;
                 $body
             }
             tegula_ir::Scalar::Float8E4B15 => {
-                type $float = crate::strip::float_format::E4B15;
+                type $float = crate::float_format::E4B15;
                 $body
             }
             tegula_ir::Scalar::Float8E4B8 => {
-                type $float = crate::strip::float_format::E4B8;
+                type $float = crate::float_format::E4B8;
                 $body
             }
             tegula_ir::Scalar::Float8E5B16 => {
-                type $float = crate::strip::float_format::E5B16;
+                type $float = crate::float_format::E5B16;
                 $body
             }
             tegula_ir::Scalar::Float16 => {
-                type $float = crate::strip::float_format::Half;
+                type $float = crate::float_format::Half;
                 $body
             }
             tegula_ir::Scalar::BFloat16 => {
-                type $float = crate::strip::float_format::BFloat;
+                type $float = crate::float_format::BFloat;
                 $body
             }
             _ => $otherwise,

@@ -1,7 +1,7 @@
 //! Powers and roots of fp32.
 
 use super::wide;
-use crate::strip::target::Target;
+use crate::target::Target;
 
 /// `1 / sqrt(x)`: at most 1.5 ulp.
 #[inline(always)]

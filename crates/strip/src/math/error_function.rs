@@ -2,7 +2,7 @@
 
 use super::exponential::exp_in_range;
 use super::{polynomial, wide};
-use crate::strip::target::Target;
+use crate::target::Target;
 use std::f64::consts::FRAC_1_SQRT_2;
 
 /// `erf(x)`: at most 1.5 ulp.

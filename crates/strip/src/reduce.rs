@@ -34,28 +34,40 @@ unsafe fn fold<T: Target, N: Number, M: Map2<In = N, Out = N>>(input: *const N, 
     if count < LANES {
         return (1..count).fold(at(0), |sum, i| M::apply::<T>(sum, at(i)));
     }
-    let mut lanes = [N::default(); LANES];
-    for (lane, value) in lanes.iter_mut().enumerate() {
-        *value = at(lane);
-    }
+    // SAFETY: the caller promises `count` elements, and a block is within them.
+    let block = |first: usize| unsafe { input.add(first).cast::<[N; LANES]>().read_unaligned() };
+    let mut lanes = block(0);
     let mut first = LANES;
     while first + LANES <= count {
-        for (lane, value) in lanes.iter_mut().enumerate() {
-            *value = M::apply::<T>(*value, at(first + lane));
+        // Into another array: in place, the compiler would keep the lanes in memory and write only those that change.
+        let (before, more) = (lanes, block(first));
+        let mut after = [N::default(); LANES];
+        for (lane, value) in after.iter_mut().enumerate() {
+            *value = M::apply::<T>(before[lane], more[lane]);
         }
+        lanes = after;
         first += LANES;
     }
+    let mut all = lanes;
     for i in first..count {
-        lanes[i - first] = M::apply::<T>(lanes[i - first], at(i));
+        all[i - first] = M::apply::<T>(all[i - first], at(i));
     }
-    let mut width = LANES;
-    while width > 1 {
-        width /= 2;
-        for lane in 0..width {
-            lanes[lane] = M::apply::<T>(lanes[lane], lanes[lane + width]);
-        }
+    let all = halved::<T, N, M, 32>(&all);
+    let all = halved::<T, N, M, 16>(&all);
+    let all = halved::<T, N, M, 8>(&all);
+    let all = halved::<T, N, M, 4>(&all);
+    let all = halved::<T, N, M, 2>(&all);
+    M::apply::<T>(all[0], all[1])
+}
+
+/// The second half of the lanes combined into the first.
+#[inline(always)]
+fn halved<T: Target, N: Number, M: Map2<In = N, Out = N>, const HALF: usize>(lanes: &[N]) -> [N; HALF] {
+    let mut half = [N::default(); HALF];
+    for (lane, value) in half.iter_mut().enumerate() {
+        *value = M::apply::<T>(lanes[lane], lanes[lane + HALF]);
     }
-    lanes[0]
+    half
 }
 
 /// A fold of narrow floats: in fp32, rounded once at the end.

@@ -5,7 +5,7 @@
 //! with `2^n` is taken in two steps, so that subnormal results are rounded once.
 
 use super::{polynomial, wide};
-use crate::strip::target::Target;
+use crate::target::Target;
 
 /// `1.5 * 2^23`: adding it to a small float rounds that to an integer, which then stands in the low bits.
 const ROUND_TO_INTEGER: f32 = 12_582_912.0;

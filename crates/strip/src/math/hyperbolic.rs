@@ -2,7 +2,7 @@
 
 use super::exponential::exp_in_range;
 use super::{polynomial, wide};
-use crate::strip::target::Target;
+use crate::target::Target;
 
 /// `tanh(x)`: at most 1.5 ulp.
 ///

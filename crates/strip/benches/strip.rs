@@ -1,12 +1,11 @@
 //! Throughput of the strips that kernels spend their time in, on data in the first-level cache.
 //!
-//! `cargo bench -p tegula-cpu --bench strip`; `TEGULA_CPU_ISA` chooses the instruction set.
+//! `cargo bench -p tegula-strip`; `TEGULA_CPU_ISA` chooses the instruction set.
 
 use divan::counter::{BytesCount, ItemsCount};
 use divan::{Bencher, black_box};
-use tegula_cpu::isa;
-use tegula_cpu::strip::{self, Operands, StripFn};
 use tegula_ir::{BinaryOp, Rounding, Scalar, UnaryOp};
+use tegula_strip::{self as strip, Operands, StripFn, isa};
 
 fn main() {
     divan::main();

@@ -4,7 +4,7 @@
 //! some thousand elements; the loop inside is vectorised for one [`Isa`].
 //!
 //! ```text
-//! let add = strip::binary(isa, BinaryOp::Add, Scalar::Float32, Operands::DenseSplat)?;
+//! let add = tegula_strip::binary(isa, BinaryOp::Add, Scalar::Float32, Operands::DenseSplat)?;
 //! unsafe { add(out, &[x, one_element, null()], 1024) };
 //! ```
 //!
@@ -14,6 +14,7 @@
 //!
 //! | module | holds |
 //! |---|---|
+//! | [`isa`] | the instruction sets, and the one that this machine runs |
 //! | `target` | one loop, one function per instruction set |
 //! | `elementwise` | loops over one, two or three strips, in place or not |
 //! | `composed` | loops made of others: narrow floats compute in fp32 |
@@ -29,6 +30,7 @@ mod cast;
 mod composed;
 mod elementwise;
 mod float_format;
+pub mod isa;
 mod math;
 mod movement;
 mod number;
