@@ -47,6 +47,8 @@ impl Roots {
 #[derive(Clone, PartialEq)]
 struct Access {
     pointer: Value,
+    /// Whether it happened in another iteration, in which the pointer had another value.
+    stale: bool,
     layout: Option<LayoutId>,
     writes: bool,
 }
@@ -73,15 +75,18 @@ impl Walk<'_> {
                 }
                 Op::For { body, .. } => {
                     // What an iteration leaves open meets the next one.
-                    let after = self.region(*body, open.clone());
-                    merge(&mut open, after);
-                    let after = self.region(*body, open.clone());
-                    merge(&mut open, after);
+                    for _ in 0..2 {
+                        let after = self.region(*body, open.clone());
+                        let after = self.outdated(after, &[*body]);
+                        merge(&mut open, after);
+                    }
                 }
                 Op::While { condition, body, .. } => {
                     for _ in 0..2 {
                         let tested = self.region(*condition, open.clone());
                         let after = self.region(*body, tested.clone());
+                        let tested = self.outdated(tested, &[*condition]);
+                        let after = self.outdated(after, &[*condition, *body]);
                         merge(&mut open, tested);
                         merge(&mut open, after);
                     }
@@ -97,8 +102,35 @@ impl Walk<'_> {
         open
     }
 
+    /// Accesses as the next iteration sees them: pointers that the loop computes are others then.
+    fn outdated(&self, accesses: Vec<Access>, regions: &[RegionId]) -> Vec<Access> {
+        let computed = |pointer| match self.function.value(pointer).def {
+            ValueDef::Param(_) => false,
+            ValueDef::Result { op, .. } => regions.iter().any(|&region| self.contains(region, op)),
+            ValueDef::RegionArg { region, .. } => regions.iter().any(|&outer| self.encloses(outer, region)),
+        };
+        let renew = |access: Access| Access { stale: access.stale || computed(access.pointer), ..access };
+        accesses.into_iter().map(renew).collect()
+    }
+
+    /// Whether an operation is listed in a region, or in one inside it.
+    fn contains(&self, region: RegionId, op: OpId) -> bool {
+        self.function.region(region).ops.iter().any(|&other| {
+            other == op || self.function.op(other).op.regions().iter().any(|&inner| self.contains(inner, op))
+        })
+    }
+
+    /// Whether a region is another, or lies inside it.
+    fn encloses(&self, outer: RegionId, region: RegionId) -> bool {
+        outer == region
+            || self.function.region(outer).ops.iter().any(|&op| {
+                self.function.op(op).op.regions().iter().any(|&inner| self.encloses(inner, region))
+            })
+    }
+
     fn access(&mut self, op: OpId, pointer: Value, writes: bool, open: &mut Vec<Access>) {
-        let access = Access { pointer, layout: self.layouts.work.get(&op).copied(), writes };
+        let layout = self.layouts.work.get(&op).copied();
+        let access = Access { pointer, stale: false, layout, writes };
         if open.iter().any(|other| self.collide(other, &access)) {
             self.before.insert(op);
             open.clear();
@@ -113,8 +145,9 @@ impl Walk<'_> {
             return false;
         }
         let same_threads = match (before.layout, after.layout) {
-            // A carried pointer has other values in the next iteration, but those before were behind a barrier or elsewhere.
-            (Some(a), Some(b)) => a == b && before.pointer == after.pointer && !self.has_copies(a),
+            (Some(a), Some(b)) => {
+                a == b && !before.stale && before.pointer == after.pointer && !self.has_copies(a)
+            }
             _ => false,
         };
         if same_threads {

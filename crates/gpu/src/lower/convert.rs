@@ -20,10 +20,6 @@ impl Lowering<'_> {
         to: LayoutId,
     ) -> Result<Registers> {
         let (source, target) = (self.layouts.set.get(from).clone(), self.layouts.set.get(to).clone());
-        if registers.iter().all(|register| *register == registers[0]) {
-            // All elements are equal, so they are where they should be.
-            return Ok(vec![registers[0]; self.layouts.set.registers(to)].into());
-        }
         match Conversion::plan(&source, &target, element.bytes() * 8) {
             Ok(Conversion::Nothing) => Ok(registers.clone()),
             Ok(Conversion::Registers(permutation)) => {
