@@ -34,7 +34,7 @@ rust-tests:
 # assembler fails them.
 assembler-tests: $(VENV)/.test-tools
 	TEGULA_PTXAS="$$(find $(CURDIR)/$(VENV) -name ptxas | head -n 1)" \
-		cargo test --package tegula-ptx --test assembles --locked --quiet -- --ignored
+		cargo test --package tegula-ptx --test assembles --package tegula-gpu --test kernels --locked --quiet -- --ignored
 	TEGULA_TEST_PACKAGES="$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" \
 		cargo test --package tegula-runtime --test assemblers --locked --quiet -- --ignored
 

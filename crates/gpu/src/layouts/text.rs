@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use tegula_ir::{Function, RegionId};
 
 impl Assignment {
-    /// Each layout that is used, then each operation's results with the layouts that they are needed in, the home first.
+    /// Each layout that is used, then each operation's results: `in #1, converted to #2`, or `in #1, #2` where
+    /// they are computed in both.
     pub fn describe(&self, function: &Function) -> String {
         let mut lines = String::new();
         let mut used: Vec<LayoutId> = Vec::new();
@@ -33,26 +34,29 @@ impl Assignment {
             let data = function.op(op);
             let place = function.sources.describe(data.span);
             for &result in &data.results {
-                let layouts = self.layouts_of(result.0 as usize);
-                if layouts.is_empty() {
+                let home = self.home[result.0 as usize];
+                let others: Vec<LayoutId> =
+                    self.wanted[result.0 as usize].iter().copied().filter(|&id| Some(id) != home).collect();
+                if home.is_none() && others.is_empty() {
                     continue;
                 }
-                let names: Vec<String> = layouts.iter().map(|id| format!("#{}", id.0)).collect();
+                let names: Vec<String> = others.iter().map(|id| format!("#{}", id.0)).collect();
+                let names = names.join(", ");
+                let layouts = match home {
+                    None => names,
+                    Some(home) if others.is_empty() => format!("#{}", home.0),
+                    Some(home) => format!("#{}, converted to {names}", home.0),
+                };
                 let (indent, name) = ("  ".repeat(depth), op_name(&data.op));
                 let ty = function.ty(result);
-                let _ = writeln!(lines, "{indent}{name}: {ty} in {} at {place}", names.join(", "));
-                used.extend(layouts);
+                let _ = writeln!(lines, "{indent}{name}: {ty} in {layouts} at {place}");
+                used.extend(home);
+                used.extend(others);
             }
             for inner in data.op.regions() {
                 self.describe_region(function, inner, depth + 1, used, lines);
             }
         }
-    }
-
-    /// The layouts that a value is computed in or converted to, its home first.
-    fn layouts_of(&self, value: usize) -> Vec<LayoutId> {
-        let home = self.home[value];
-        home.into_iter().chain(self.wanted[value].iter().copied().filter(|&id| Some(id) != home)).collect()
     }
 }
 

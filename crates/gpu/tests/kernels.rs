@@ -1,0 +1,99 @@
+//! The example kernels, for every kind of GPU: what they are compiled to, and that NVIDIA's assembler takes it.
+//!
+//! `tests/kernels` has the optimised functions of `examples/*.py` as text. The assembler is not part of the build: see
+//! the tests of `tegula-ptx` for how it is named; without it, those tests are listed as ignored.
+
+use std::path::Path;
+use std::process::Command;
+use tegula_gpu::{Kernel, Options, Target, compile};
+
+const TARGETS: [Target; 3] = [Target::portable(80), Target::portable(89), Target::specific(90)];
+
+/// The kernels in the folder, by name.
+fn kernels() -> Vec<(String, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernels");
+    let mut kernels: Vec<(String, String)> = std::fs::read_dir(folder)
+        .expect("the folder is part of the crate")
+        .map(|entry| {
+            let path = entry.expect("the folder can be listed").path();
+            let name = path.file_stem().expect("kernels have names").to_string_lossy().into_owned();
+            (name, std::fs::read_to_string(path).expect("kernels are text"))
+        })
+        .collect();
+    kernels.sort();
+    assert!(kernels.len() > 8, "only {} kernels", kernels.len());
+    kernels
+}
+
+fn compiled(name: &str, text: &str, target: Target) -> Kernel {
+    let function = tegula_ir::Function::parse(text).unwrap_or_else(|error| panic!("{name}: {error}"));
+    compile(&function, target, &Options::default())
+        .unwrap_or_else(|error| panic!("{name}: {}", error.message))
+}
+
+fn kernel(wanted: &str) -> Kernel {
+    let kernels = kernels();
+    let (name, text) = kernels.iter().find(|(name, _)| name == wanted).expect("the kernel is in the folder");
+    compiled(name, text, Target::portable(80))
+}
+
+/// How many conversions between layouts there are.
+fn conversions(kernel: &Kernel) -> usize {
+    let converted = kernel.layouts.lines().filter_map(|line| line.split_once("converted to "));
+    converted.map(|(_, layouts)| layouts.matches('#').count()).sum()
+}
+
+#[test]
+fn kernels_compile_for_every_target() {
+    for (name, text) in kernels() {
+        for target in TARGETS {
+            let kernel = compiled(&name, &text, target);
+            assert!(tegula_ptx::Module::parse(&kernel.ptx).is_ok(), "{name} is not read back");
+        }
+    }
+}
+
+#[test]
+fn rows_stay_in_one_layout() {
+    assert_eq!(conversions(&kernel("vector_add")), 0);
+    assert_eq!(conversions(&kernel("softmax")), 0);
+    let layer_norm = kernel("layer_norm");
+    assert_eq!(conversions(&layer_norm), 0, "{}", layer_norm.layouts);
+}
+
+#[test]
+fn a_matmul_converts_its_operands_and_its_result() {
+    let matmul = kernel("matmul");
+    assert_eq!(conversions(&matmul), 3, "{}", matmul.layouts);
+    assert!(matmul.ptx.contains("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"));
+}
+
+#[test]
+fn accesses_are_as_wide_as_16_bytes() {
+    let copy = kernel("vector_add");
+    // The mask is of a number of elements of which nothing is known.
+    assert!(copy.ptx.contains("ld.global.b32"), "{}", copy.ptx);
+    let matmul = kernel("matmul");
+    assert!(matmul.ptx.contains("ld.global.v4.b32"), "{}", matmul.layouts);
+}
+
+#[test]
+#[ignore = "needs ptxas: set TEGULA_PTXAS"]
+fn kernels_assemble_without_spills() {
+    let ptxas = std::env::var("TEGULA_PTXAS").unwrap_or_else(|_| "ptxas".into());
+    for (name, text) in kernels() {
+        for target in TARGETS {
+            let kernel = compiled(&name, &text, target);
+            let source =
+                std::env::temp_dir().join(format!("tegula-gpu-{}-{name}-{target}.ptx", std::process::id()));
+            std::fs::write(&source, &kernel.ptx).expect("a temporary file can be written");
+            let arch = format!("-arch={target}");
+            let output = Command::new(&ptxas).args(["-v", &arch, "-o", "/dev/null"]).arg(&source).output();
+            let output = output.unwrap_or_else(|error| panic!("cannot run {ptxas}: {error}"));
+            std::fs::remove_file(&source).expect("the file was written");
+            let messages = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "{name} for {target}: {messages}");
+            assert!(messages.contains(" 0 bytes spill stores"), "{name} for {target}: {messages}");
+        }
+    }
+}
