@@ -74,6 +74,9 @@ impl Real<'_> {
         let tail = self.polynomial(x, &coefficients[1..]);
         let square = self.mul(x, x);
         let near = self.fma(tail, square, x);
+        // -0 stays.
+        let vanishes = self.equals(square, 0.0);
+        let near = self.choose(vanishes, x, near);
         let far = self.exp(x);
         let far = self.plus(far, -1.0);
         let magnitude = self.abs(x);

@@ -85,6 +85,11 @@ impl Real<'_> {
         let result = self.choose(is_zero, infinite, result);
         let is_infinite = self.equals(magnitude, f64::INFINITY);
         let result = self.choose(is_infinite, infinite, result);
+        // Where it vanishes, rounding would show.
+        let zero = self.number(0.0);
+        let (first, second) = (self.equals(x, 1.0), self.equals(x, 2.0));
+        let is_root = self.either(first, second);
+        let result = self.choose(is_root, zero, result);
         self.keep_nan(result, x)
     }
 
@@ -141,11 +146,15 @@ impl Real<'_> {
 
     /// `sin(pi x)` for x >= 0.
     fn sin_pi(&mut self, x: Register) -> Register {
-        let half = self.scale(x, 0.5);
-        let whole = self.floor(half);
-        let rest = self.sub(half, whole);
-        let angle = self.scale(rest, 2.0 * PI);
-        self.sin(angle)
+        let whole = self.nearest(x);
+        let rest = self.sub(x, whole);
+        let angle = self.scale(rest, PI);
+        let sine = self.sin(angle);
+        let half = self.scale(whole, 0.5);
+        let pairs = self.floor(half);
+        let is_even = self.same(pairs, half);
+        let opposite = self.neg(sine);
+        self.choose(is_even, sine, opposite)
     }
 }
 

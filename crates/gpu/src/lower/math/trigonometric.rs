@@ -119,6 +119,9 @@ impl Real<'_> {
         let series = self.polynomial(z, &SIN);
         let cube = self.mul(z, r);
         let sine = self.fma(series, cube, r);
+        // -0 stays.
+        let vanishes = self.equals(z, 0.0);
+        let sine = self.choose(vanishes, r, sine);
         let series = self.polynomial(z, &COS);
         let square = self.mul(z, z);
         // 1 - z/2 rounds; what it loses is added with the small terms.
