@@ -23,9 +23,9 @@ pub(super) fn settle_homes(function: &Function, flexible: &[bool], assignment: &
     };
     classes.region(function.body, 1, assignment);
     let derived = std::mem::take(&mut classes.derived);
-    let mut by_class: FxHashMap<u32, Vec<(OpId, usize, u64)>> = FxHashMap::default();
-    for (value, op, index, weight) in derived {
-        by_class.entry(classes.find(value)).or_default().push((op, index, weight));
+    let mut by_class: FxHashMap<u32, Vec<(OpId, u64)>> = FxHashMap::default();
+    for (value, op, weight) in derived {
+        by_class.entry(classes.find(value)).or_default().push((op, weight));
     }
     let mut settle = Settle { classes, derived: by_class, homes: FxHashMap::default(), open: Vec::new() };
     for index in 0..function.value_count() as u32 {
@@ -43,8 +43,8 @@ struct Classes<'a> {
     parent: Vec<u32>,
     /// For each value that votes were cast on: layouts with their weights.
     votes: FxHashMap<Value, Vec<(LayoutId, u64)>>,
-    /// Values whose layout would follow from an operand: the operation, the result's number and the weight.
-    derived: Vec<(Value, OpId, usize, u64)>,
+    /// Values whose layout would follow from an operand: the operation and the weight.
+    derived: Vec<(Value, OpId, u64)>,
 }
 
 impl Classes<'_> {
@@ -135,9 +135,9 @@ impl Classes<'_> {
                     }
                 }
                 Op::Reduce { .. } | Op::Join { .. } | Op::Split { .. } | Op::Concatenate { .. } => {
-                    for (index, &result) in data.results.iter().enumerate() {
+                    for &result in &data.results {
                         if self.has_home(result) {
-                            self.derived.push((result, op, index, self.bytes(result) * factor));
+                            self.derived.push((result, op, self.bytes(result) * factor));
                         }
                     }
                 }
@@ -170,7 +170,7 @@ impl Classes<'_> {
 struct Settle<'a> {
     classes: Classes<'a>,
     /// By class: the operations whose results follow their operands.
-    derived: FxHashMap<u32, Vec<(OpId, usize, u64)>>,
+    derived: FxHashMap<u32, Vec<(OpId, u64)>>,
     homes: FxHashMap<u32, LayoutId>,
     /// Classes being settled: a class does not wait for itself.
     open: Vec<u32>,
@@ -196,8 +196,8 @@ impl Settle<'_> {
                 self.classes.votes[&member].iter().for_each(|&(layout, weight)| add(layout, weight));
             }
         }
-        for (op, index, weight) in self.derived.get(&class).cloned().unwrap_or_default() {
-            if let Some(layout) = self.derive(op, index, assignment) {
+        for (op, weight) in self.derived.get(&class).cloned().unwrap_or_default() {
+            if let Some(layout) = self.derive(op, assignment) {
                 add(layout, weight);
             }
         }
@@ -224,7 +224,7 @@ impl Settle<'_> {
     }
 
     /// The layout that a result has without a conversion.
-    fn derive(&mut self, op: OpId, _index: usize, assignment: &mut Assignment) -> Option<LayoutId> {
+    fn derive(&mut self, op: OpId, assignment: &mut Assignment) -> Option<LayoutId> {
         let function = self.classes.function;
         match &function.op(op).op {
             Op::Reduce { values, axis, .. } => {

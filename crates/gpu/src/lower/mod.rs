@@ -211,12 +211,8 @@ impl Lowering<'_> {
         wanted.extend(self.layouts.home_of(value));
         self.blocks.insert((value, layout), Rc::clone(&registers));
         for target in wanted {
-            if !self.blocks.contains_key(&(value, target)) || target == layout {
-                if target == layout {
-                    continue;
-                }
-                let element = self.element(value);
-                let converted = self.convert(&registers, element, layout, target)?;
+            if !self.blocks.contains_key(&(value, target)) {
+                let converted = self.convert(&registers, self.element(value), layout, target)?;
                 self.blocks.insert((value, target), converted);
             }
         }
