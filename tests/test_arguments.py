@@ -41,6 +41,8 @@ DTYPES = [
     "float64",
     "float8_e4m3fn",
     "float8_e5m2",
+    "float8_e4m3fnuz",
+    "float8_e5m2fnuz",
 ]
 
 
@@ -108,6 +110,19 @@ def test_tensors_that_require_gradients_and_parameters():
     x, out = torch.nn.Parameter(torch.ones(8)), torch.zeros(8, requires_grad=True)
     copy[(1,)](x, out, 8, BLOCK=8)
     assert out.detach().tolist() == [1.0] * 8
+
+
+REFUSED = {
+    "on the device meta": lambda: torch.zeros(8, device="meta"),
+    "torch.complex64": lambda: torch.zeros(8, dtype=torch.complex64),
+    "doesn't have storage": lambda: torch.zeros(8).to_sparse(),
+}
+
+
+@pytest.mark.parametrize("reason", REFUSED)
+def test_tensors_that_no_pointer_describes(reason):
+    with pytest.raises(Exception, match=f"argument `x_ptr` of `copy` is of type torch.Tensor.*{reason}"):
+        copy[(1,)](REFUSED[reason](), torch.zeros(8), 8, BLOCK=8)
 
 
 NUMBERS = [2, 2.0, True, np.int32(2), np.float32(2), np.float64(2), np.bool_(True), np.uint8(2)]

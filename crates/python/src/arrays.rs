@@ -6,13 +6,12 @@
 use crate::classes::type_name;
 use crate::constants::{numpy_scalar, scalar_type};
 use crate::device::Place;
+use crate::dlpack::{self, Described, Exchange};
 use pyo3::exceptions::{PyTypeError, PyValueError};
-use pyo3::ffi::c_str;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyCapsule, PyCapsuleMethods, PyDict, PyString, PyTuple, PyType};
-use std::ffi::{CStr, c_void};
+use pyo3::types::{PyCapsule, PyDict, PyString, PyTuple, PyType};
 use tegula_ir::Scalar;
 
 /// An array that a kernel gets as a pointer.
@@ -57,7 +56,8 @@ pub fn read<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Array<'py>>> {
         return array_interface(object, &interface, Place::of_address).map(Some);
     }
     if object.hasattr(intern!(py, "__dlpack__"))? {
-        return dlpack(object).map(Some);
+        let (described, capsule) = dlpack::read(object)?;
+        return Ok(Some(Array::described(described, Layout::DlPack(capsule))));
     }
     if object.hasattr(intern!(py, "data_ptr"))? && object.hasattr(intern!(py, "dtype"))? {
         return duck(object).map(Some);
@@ -65,7 +65,12 @@ pub fn read<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Array<'py>>> {
     Ok(None)
 }
 
-impl Array<'_> {
+impl<'py> Array<'py> {
+    fn described(described: Described, layout: Layout<'py>) -> Array<'py> {
+        let Described { address, scalar, place } = described;
+        Array { address, scalar, read_only: false, place: Some(place), layout }
+    }
+
     /// What has to live while the address is in use, beside the argument itself.
     pub fn owner(&self) -> Option<Py<PyAny>> {
         match &self.layout {
@@ -104,18 +109,7 @@ impl Array<'_> {
                 };
                 (shape.extract()?, strides)
             }
-            Layout::DlPack(capsule) => {
-                let tensor = dl_tensor(capsule)?;
-                let rank = tensor.ndim.max(0) as usize;
-                // SAFETY: DLPack says that `shape`, and `strides` unless it is null, point to `ndim` integers, which
-                // live as long as the capsule.
-                let list = |start: *const i64| unsafe { std::slice::from_raw_parts(start, rank) }.to_vec();
-                if rank == 0 {
-                    (Vec::new(), None)
-                } else {
-                    (list(tensor.shape), (!tensor.strides.is_null()).then(|| list(tensor.strides)))
-                }
-            }
+            Layout::DlPack(capsule) => dlpack::extents(capsule)?,
             Layout::Unknown => return Ok(None),
         };
         Ok(Some(span(self.address, &shape, strides.as_deref(), self.scalar.bytes())))
@@ -172,6 +166,8 @@ struct Torch {
     /// `torch.Tensor.data_ptr` and `torch.Tensor.get_device`, looked up once.
     data_ptr: Py<PyAny>,
     get_device: Py<PyAny>,
+    /// How torch describes a tensor in one call; older releases have no such thing.
+    exchange: Option<Exchange>,
     /// torch has one object a type, so they are known by identity.
     dtypes: Vec<(Py<PyAny>, Scalar)>,
 }
@@ -198,6 +194,7 @@ fn torch(py: Python<'_>) -> Option<&'static Torch> {
         Ok(Torch {
             data_ptr: tensor.getattr("data_ptr")?.unbind(),
             get_device: tensor.getattr("get_device")?.unbind(),
+            exchange: Exchange::of_class(&tensor),
             tensor: tensor.unbind(),
             parameter: parameter.unbind(),
             dtypes,
@@ -205,6 +202,11 @@ fn torch(py: Python<'_>) -> Option<&'static Torch> {
     };
     // An import that is still under way has no classes yet.
     TORCH.get_or_try_init(py, load).ok()
+}
+
+/// How torch describes tensors in one call, if the program uses a release that does.
+pub fn torch_exchange(py: Python<'_>) -> Option<&'static Exchange> {
+    torch(py)?.exchange.as_ref()
 }
 
 /// The names that torch and numpy's extensions give types.
@@ -248,6 +250,9 @@ pub fn torch_dtype(object: &Bound<'_, PyAny>) -> Option<Scalar> {
 
 fn tensor<'py>(object: &Bound<'py, PyAny>, torch: &Torch) -> PyResult<Array<'py>> {
     let py = object.py();
+    if let Some(described) = torch.exchange.as_ref().and_then(|exchange| exchange.describe(object)) {
+        return Ok(Array::described(described, Layout::Tensor(object.clone())));
+    }
     let place = if object.getattr(intern!(py, "is_cuda"))?.is_truthy()? {
         Place::of_cuda_tensor(|| torch.get_device.bind(py).call1((object,))?.extract())?
     } else if object.getattr(intern!(py, "is_cpu"))?.is_truthy()? {
@@ -339,72 +344,6 @@ fn interface_scalar(text: &str) -> Option<Scalar> {
 fn named_scalar(name: &str) -> Option<Scalar> {
     DTYPES.iter().find(|(known, _)| *known == name).map(|(_, scalar)| *scalar)
 }
-
-/// `DLDevice` and `DLTensor` of the DLPack standard.
-#[repr(C)]
-struct DlTensor {
-    data: *mut c_void,
-    device_type: i32,
-    device_id: i32,
-    ndim: i32,
-    type_code: u8,
-    type_bits: u8,
-    type_lanes: u16,
-    shape: *const i64,
-    strides: *const i64,
-    byte_offset: u64,
-}
-
-const DLPACK_NAME: &CStr = c_str!("dltensor");
-
-/// The tensor in a capsule that `__dlpack__` returned, which outlives the reference.
-fn dl_tensor<'c>(capsule: &'c Bound<'_, PyCapsule>) -> PyResult<&'c DlTensor> {
-    let pointer = capsule.pointer_checked(Some(DLPACK_NAME))?;
-    // SAFETY: a capsule of this name holds a `DLManagedTensor`, which starts with a `DLTensor` and lives as long
-    // as the capsule, which nobody else consumes.
-    Ok(unsafe { pointer.cast::<DlTensor>().as_ref() })
-}
-
-fn dlpack<'py>(object: &Bound<'py, PyAny>) -> PyResult<Array<'py>> {
-    let (device, number): (i32, i32) = object.call_method0("__dlpack_device__")?.extract()?;
-    let place = match device {
-        DL_CPU | DL_CUDA_HOST => Place::Cpu,
-        DL_CUDA => Place::Cuda(number.max(0) as u32),
-        _ => return Err(elsewhere(&format!("DLPack device {device}"))),
-    };
-    let capsule = object.call_method0("__dlpack__")?.cast_into::<PyCapsule>()?;
-    let tensor = dl_tensor(&capsule)?;
-    let scalar = match (tensor.type_code, tensor.type_bits, tensor.type_lanes) {
-        (0, 8, 1) => Some(Scalar::Int8),
-        (0, 16, 1) => Some(Scalar::Int16),
-        (0, 32, 1) => Some(Scalar::Int32),
-        (0, 64, 1) => Some(Scalar::Int64),
-        (1, 8, 1) => Some(Scalar::UInt8),
-        (1, 16, 1) => Some(Scalar::UInt16),
-        (1, 32, 1) => Some(Scalar::UInt32),
-        (1, 64, 1) => Some(Scalar::UInt64),
-        (2, 16, 1) => Some(Scalar::Float16),
-        (2, 32, 1) => Some(Scalar::Float32),
-        (2, 64, 1) => Some(Scalar::Float64),
-        (4, 16, 1) => Some(Scalar::BFloat16),
-        (6, 8, 1) => Some(Scalar::Int1),
-        _ => None,
-    };
-    let Some(scalar) = scalar else {
-        let message = format!(
-            "its DLPack type (code {}, {} bits, {} lanes) is not supported",
-            tensor.type_code, tensor.type_bits, tensor.type_lanes
-        );
-        return Err(PyTypeError::new_err(message));
-    };
-    let address = (tensor.data as u64).wrapping_add(tensor.byte_offset);
-    Ok(Array { address, scalar, read_only: false, place: Some(place), layout: Layout::DlPack(capsule) })
-}
-
-/// `kDLCPU`, `kDLCUDA` and `kDLCUDAHost` of the DLPack standard.
-const DL_CPU: i32 = 1;
-const DL_CUDA: i32 = 2;
-const DL_CUDA_HOST: i32 = 3;
 
 fn elsewhere(device: &str) -> PyErr {
     PyValueError::new_err(format!(

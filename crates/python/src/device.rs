@@ -1,5 +1,6 @@
 //! Where a launch runs: on the device of its arguments, for the target that `TEGULA_TARGET` names or else for the device's own.
 
+use crate::arrays;
 use crate::errors;
 use pyo3::exceptions::PyValueError;
 use pyo3::intern;
@@ -160,6 +161,9 @@ fn torch_device(py: Python<'_>) -> PyResult<Option<u32>> {
 
 /// The stream that torch would use on a device now; the default stream without torch.
 pub fn current_stream(py: Python<'_>, device: u32) -> PyResult<Stream> {
+    if let Some(exchange) = arrays::torch_exchange(py) {
+        return exchange.current_stream(py, device).map(Stream);
+    }
     static CURRENT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let current = match CURRENT.get(py) {
         Some(current) => current,

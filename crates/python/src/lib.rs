@@ -2,7 +2,7 @@
 //!
 //! The way of a call `kernel[grid](x, n, BLOCK=64)`, a module each:
 //! [`function`] holds the kernel, [`grid`] the grid; [`binding`] finds each parameter's argument;
-//! [`specialize`] says what the compiler may know of it ([`arrays`] reads tensors, [`constants`] constants);
+//! [`specialize`] says what the compiler may know of it ([`arrays`] and [`dlpack`] read tensors, [`constants`] constants);
 //! [`launch`] looks the compiled kernel up, or has [`host`] answer the front end's questions while it is compiled
 //! ([`source`] finds the text) for the target that [`device`] chooses, checks that what it was compiled from still stands ([`dependencies`]), and runs it.
 //! [`eager`] is the interpreter: there, the function runs as ordinary Python, one operation at a time.
@@ -15,6 +15,7 @@ mod compiled;
 mod constants;
 mod dependencies;
 mod device;
+mod dlpack;
 mod eager;
 mod errors;
 mod function;
