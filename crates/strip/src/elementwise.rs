@@ -25,12 +25,27 @@ pub(super) trait Exceptions: Map1 {
     fn apply_to_exception(x: Self::In) -> Self::Out;
 }
 
+/// A function with a cheaper way to the same results for most elements.
+pub(super) trait Common: Map1 {
+    fn is_common(x: Self::In) -> bool;
+    fn apply_to_common<T: Target>(x: Self::In) -> Self::Out;
+}
+
 /// A function of two elements.
 pub(super) trait Map2 {
     type In: Copy + Default;
     type Out: Copy + Default;
 
     fn apply<T: Target>(a: Self::In, b: Self::In) -> Self::Out;
+
+    /// Whether `accumulate` is anything else.
+    const ACCUMULATES: bool = false;
+
+    /// The same for a fold, where `total` is a number: of two zeros, either may be the result.
+    #[inline(always)]
+    fn accumulate<T: Target>(total: Self::In, x: Self::In) -> Self::Out {
+        Self::apply::<T>(total, x)
+    }
 }
 
 /// A function of three elements, of which the first may have another type.
@@ -244,6 +259,12 @@ impl<M: Exceptions> Elementwise for DenseWithExceptions<M> {
     type Out = M::Out;
 }
 
+impl<M: Common> Elementwise for DenseMostlyCommon<M> {
+    const OPERANDS: [Presence; 3] = [Presence::Strip, Presence::Absent, Presence::Absent];
+    type In = M::In;
+    type Out = M::Out;
+}
+
 impl<M: Map2> Elementwise for DenseDense<M> {
     const OPERANDS: [Presence; 3] = [Presence::Strip, Presence::Strip, Presence::Absent];
     type In = M::In;
@@ -315,6 +336,65 @@ impl<M: Exceptions> Kernel for DenseWithExceptions<M> {
                     bytes,
                 );
             }
+        }
+    }
+}
+
+/// One dense operand, whose blocks of common elements alone are computed the cheaper way.
+pub(super) struct DenseMostlyCommon<M>(PhantomData<M>);
+
+impl<M: Common> Kernel for DenseMostlyCommon<M> {
+    #[inline(always)]
+    unsafe fn run<T: Target>(out: *mut u8, inputs: &[*const u8; 3], count: usize) {
+        let (out, input) = (out.cast::<M::Out>(), inputs[0].cast::<M::In>());
+        if count == 1 {
+            // SAFETY: the caller promises one element in each strip.
+            unsafe { out.write_unaligned(M::apply::<T>(input.read_unaligned())) };
+            return;
+        }
+        let rest = count % BLOCK;
+        let whole = count - rest;
+        let (start, length) = if whole > 0 { (count - BLOCK, BLOCK) } else { (0, rest) };
+        let mut last = [M::In::default(); BLOCK];
+        if rest > 0 {
+            // SAFETY: the caller promises `count` elements; copied as bytes, because they need not be aligned.
+            unsafe {
+                let bytes = length * size_of::<M::In>();
+                let from = input.add(start).cast::<u8>();
+                std::ptr::copy_nonoverlapping(from, last.as_mut_ptr().cast::<u8>(), bytes);
+            }
+        }
+        for first in (0..whole).step_by(BLOCK) {
+            // SAFETY: the caller promises `count` elements in both strips. All of a block are read before any is written.
+            unsafe {
+                let elements = input.add(first).cast::<[M::In; BLOCK]>().read_unaligned();
+                let mut results = [M::Out::default(); BLOCK];
+                if elements.iter().fold(true, |all, &x| all & M::is_common(x)) {
+                    for (result, &x) in results.iter_mut().zip(&elements) {
+                        *result = M::apply_to_common::<T>(x);
+                    }
+                } else {
+                    for (result, &x) in results.iter_mut().zip(&elements) {
+                        *result = M::apply::<T>(x);
+                    }
+                }
+                out.add(first).cast::<[M::Out; BLOCK]>().write_unaligned(results);
+            }
+        }
+        if rest == 0 {
+            return;
+        }
+        let kernel = T::strip::<Self>();
+        // SAFETY: the copy is a whole block, and so is the place of its results; see `map`.
+        unsafe {
+            if whole > 0 {
+                kernel(out.add(start).cast(), &[last.as_ptr().cast(); 3], BLOCK);
+                return;
+            }
+            let mut results = [M::Out::default(); BLOCK];
+            kernel(results.as_mut_ptr().cast(), &[last.as_ptr().cast(); 3], BLOCK);
+            let bytes = rest * size_of::<M::Out>();
+            std::ptr::copy_nonoverlapping(results.as_ptr().cast::<u8>(), out.cast::<u8>(), bytes);
         }
     }
 }

@@ -15,6 +15,7 @@ pub(super) trait Number: Copy + Default + PartialEq + PartialOrd + 'static {
     /// NaN where either operand is.
     fn min_nan(self, other: Self) -> Self;
     fn max_nan(self, other: Self) -> Self;
+    fn is_nan(self) -> bool;
     fn abs(self) -> Self;
     /// The bits, zero-extended (sign-extended, of a signed integer).
     fn to_bits64(self) -> u64;
@@ -82,6 +83,10 @@ macro_rules! integer {
             #[inline(always)]
             fn max_nan(self, other: Self) -> Self {
                 Ord::max(self, other)
+            }
+            #[inline(always)]
+            fn is_nan(self) -> bool {
+                false
             }
             #[inline(always)]
             fn abs(self) -> Self {
@@ -219,22 +224,26 @@ macro_rules! float {
             #[inline(always)]
             fn min(self, other: Self) -> Self {
                 let least = if self < other { self } else { other };
-                if other.is_nan() { self } else { least }
+                if <$type>::is_nan(other) { self } else { least }
             }
             #[inline(always)]
             fn max(self, other: Self) -> Self {
                 let greatest = if self > other { self } else { other };
-                if other.is_nan() { self } else { greatest }
+                if <$type>::is_nan(other) { self } else { greatest }
             }
             #[inline(always)]
             fn min_nan(self, other: Self) -> Self {
                 let least = if self < other { self } else { other };
-                if self.is_nan() { self } else { least }
+                if <$type>::is_nan(self) { self } else { least }
             }
             #[inline(always)]
             fn max_nan(self, other: Self) -> Self {
                 let greatest = if self > other { self } else { other };
-                if self.is_nan() { self } else { greatest }
+                if <$type>::is_nan(self) { self } else { greatest }
+            }
+            #[inline(always)]
+            fn is_nan(self) -> bool {
+                <$type>::is_nan(self)
             }
             #[inline(always)]
             fn abs(self) -> Self {

@@ -2,8 +2,8 @@
 
 use super::composed::{NarrowFusedMultiplyAdd, Narrowed, Widened};
 use super::elementwise::{
-    Dense, DenseDense, DenseDenseDense, DenseSplat, DenseWithExceptions, Elementwise, Exceptions, Map1, Map2,
-    Map3, SplatDense,
+    Common, Dense, DenseDense, DenseDenseDense, DenseMostlyCommon, DenseSplat, DenseWithExceptions,
+    Elementwise, Exceptions, Map1, Map2, Map3, SplatDense,
 };
 use super::float_format::{NarrowFloat, by_narrow_float};
 use super::math::Real;
@@ -13,9 +13,12 @@ use super::{Operands, StripFn};
 use std::marker::PhantomData;
 use tegula_ir::{BinaryOp, Predicate, Scalar, UnaryOp};
 
-/// Defines a function of two elements per line: `Name(Bound): expression of a and b;`.
+/// Defines a function of two elements per line: `Name(Bound): expression of a and b;`, and perhaps [`Map2::accumulate`].
 macro_rules! binary_functions {
-    ($($name:ident($bound:path): |$a:ident, $b:ident| $body:expr;)*) => {
+    ($(
+        $name:ident($bound:path): |$a:ident, $b:ident| $body:expr
+        $(, accumulates |$total:ident, $x:ident| $accumulate:expr)?;
+    )*) => {
         $(
             pub(super) struct $name<N>(PhantomData<N>);
 
@@ -27,6 +30,15 @@ macro_rules! binary_functions {
                 fn apply<T: Target>($a: N, $b: N) -> N {
                     $body
                 }
+
+                $(
+                    const ACCUMULATES: bool = true;
+
+                    #[inline(always)]
+                    fn accumulate<T: Target>($total: N, $x: N) -> N {
+                        $accumulate
+                    }
+                )?
             }
         )*
     };
@@ -38,8 +50,8 @@ binary_functions! {
     Mul(Number): |a, b| a.mul(b);
     Div(Number): |a, b| a.div(b);
     Rem(Number): |a, b| a.rem(b);
-    Min(Number): |a, b| a.min(b);
-    Max(Number): |a, b| a.max(b);
+    Min(Number): |a, b| a.min(b), accumulates |total, x| if x < total { x } else { total };
+    Max(Number): |a, b| a.max(b), accumulates |total, x| if x > total { x } else { total };
     MinNan(Number): |a, b| a.min_nan(b);
     MaxNan(Number): |a, b| a.max_nan(b);
     And(Integer): |a, b| a.and(b);
@@ -138,6 +150,28 @@ unary_functions! {
     Erfinv(Real): |x| x.erfinv::<T>();
     Lgamma(Real): |x| x.lgamma::<T>();
     Tgamma(Real): |x| x.tgamma::<T>();
+}
+
+impl<N: Real> Common for Exp<N> {
+    #[inline(always)]
+    fn is_common(x: N) -> bool {
+        x.has_common_exp()
+    }
+    #[inline(always)]
+    fn apply_to_common<T: Target>(x: N) -> N {
+        x.common_exp::<T>()
+    }
+}
+
+impl<N: Real> Common for Exp2<N> {
+    #[inline(always)]
+    fn is_common(x: N) -> bool {
+        x.has_common_exp2()
+    }
+    #[inline(always)]
+    fn apply_to_common<T: Target>(x: N) -> N {
+        x.common_exp2::<T>()
+    }
 }
 
 /// The other truth value.
@@ -429,8 +463,8 @@ pub(super) fn unary<T: Target>(op: UnaryOp, scalar: Scalar) -> Option<StripFn> {
 fn real_unary<T: Target, A: Arithmetic>(op: UnaryOp) -> Option<StripFn> {
     Some(match op {
         UnaryOp::Abs => A::kernel::<T, Dense<Abs<A::Number>>>(),
-        UnaryOp::Exp => A::kernel::<T, Dense<Exp<A::Number>>>(),
-        UnaryOp::Exp2 => A::kernel::<T, Dense<Exp2<A::Number>>>(),
+        UnaryOp::Exp => A::kernel::<T, DenseMostlyCommon<Exp<A::Number>>>(),
+        UnaryOp::Exp2 => A::kernel::<T, DenseMostlyCommon<Exp2<A::Number>>>(),
         UnaryOp::Expm1 => A::kernel::<T, Dense<Expm1<A::Number>>>(),
         UnaryOp::Log => A::kernel::<T, Dense<Log<A::Number>>>(),
         UnaryOp::Log2 => A::kernel::<T, Dense<Log2<A::Number>>>(),

@@ -34,30 +34,53 @@ unsafe fn fold<T: Target, N: Number, M: Map2<In = N, Out = N>>(input: *const N, 
     if count < LANES {
         return (1..count).fold(at(0), |sum, i| M::apply::<T>(sum, at(i)));
     }
-    // SAFETY: the caller promises `count` elements, and a block is within them.
-    let block = |first: usize| unsafe { input.add(first).cast::<[N; LANES]>().read_unaligned() };
-    let mut lanes = block(0);
-    let mut first = LANES;
-    while first + LANES <= count {
-        // Into another array: in place, the compiler would keep the lanes in memory and write only those that change.
-        let (before, more) = (lanes, block(first));
-        let mut after = [N::default(); LANES];
-        for (lane, value) in after.iter_mut().enumerate() {
-            *value = M::apply::<T>(before[lane], more[lane]);
+    // SAFETY: the caller promises `count` elements, and there is a block.
+    let all = unsafe {
+        let first = input.cast::<[N; LANES]>().read_unaligned();
+        // Lanes that are numbers stay numbers.
+        if M::ACCUMULATES && first.iter().fold(true, |all, &lane| all & !N::is_nan(lane)) {
+            fold_blocks(first, input, count, M::accumulate::<T>)
+        } else {
+            fold_blocks(first, input, count, M::apply::<T>)
         }
-        lanes = after;
-        first += LANES;
-    }
-    let mut all = lanes;
-    for i in first..count {
-        all[i - first] = M::apply::<T>(all[i - first], at(i));
-    }
+    };
     let all = halved::<T, N, M, 32>(&all);
     let all = halved::<T, N, M, 16>(&all);
     let all = halved::<T, N, M, 8>(&all);
     let all = halved::<T, N, M, 4>(&all);
     let all = halved::<T, N, M, 2>(&all);
     M::apply::<T>(all[0], all[1])
+}
+
+/// The lanes of all blocks combined, those of the last, partial one too.
+///
+/// # Safety
+/// `input` is valid for reads of `count` elements, at least [`LANES`].
+#[inline(always)]
+unsafe fn fold_blocks<N: Number>(
+    mut lanes: [N; LANES],
+    input: *const N,
+    count: usize,
+    combine: impl Fn(N, N) -> N,
+) -> [N; LANES] {
+    let mut first = LANES;
+    while first + LANES <= count {
+        // Into another array: in place, the compiler would keep the lanes in memory and write only those that change.
+        // SAFETY: the block is within the strip.
+        let (before, more) = (lanes, unsafe { input.add(first).cast::<[N; LANES]>().read_unaligned() });
+        let mut after = [N::default(); LANES];
+        for (lane, value) in after.iter_mut().enumerate() {
+            *value = combine(before[lane], more[lane]);
+        }
+        lanes = after;
+        first += LANES;
+    }
+    let mut all = lanes;
+    for i in first..count {
+        // SAFETY: the element is within the strip.
+        all[i - first] = combine(all[i - first], unsafe { input.add(i).read_unaligned() });
+    }
+    all
 }
 
 /// The second half of the lanes combined into the first.

@@ -20,6 +20,12 @@ use super::target::Target;
 pub(super) trait Real: Number {
     fn exp<T: Target>(self) -> Self;
     fn exp2<T: Target>(self) -> Self;
+    /// Whether [`Real::common_exp`] is `exp` of this.
+    fn has_common_exp(self) -> bool;
+    fn common_exp<T: Target>(self) -> Self;
+    /// Whether [`Real::common_exp2`] is `exp2` of this.
+    fn has_common_exp2(self) -> bool;
+    fn common_exp2<T: Target>(self) -> Self;
     fn expm1<T: Target>(self) -> Self;
     fn log<T: Target>(self) -> Self;
     fn log2<T: Target>(self) -> Self;
@@ -87,6 +93,22 @@ impl Real for f32 {
     #[inline(always)]
     fn exp2<T: Target>(self) -> Self {
         exponential::exp2::<T>(self)
+    }
+    #[inline(always)]
+    fn has_common_exp(self) -> bool {
+        self.abs() <= exponential::EXP_RANGE
+    }
+    #[inline(always)]
+    fn common_exp<T: Target>(self) -> Self {
+        exponential::common_exp::<T>(self)
+    }
+    #[inline(always)]
+    fn has_common_exp2(self) -> bool {
+        self.abs() <= exponential::EXP2_RANGE
+    }
+    #[inline(always)]
+    fn common_exp2<T: Target>(self) -> Self {
+        exponential::common_exp2::<T>(self)
     }
     #[inline(always)]
     fn expm1<T: Target>(self) -> Self {
@@ -258,6 +280,22 @@ impl Real for f64 {
     }
     #[inline(always)]
     fn exp2<T: Target>(self) -> Self {
+        libm::exp2(self)
+    }
+    #[inline(always)]
+    fn has_common_exp(self) -> bool {
+        false
+    }
+    #[inline(always)]
+    fn common_exp<T: Target>(self) -> Self {
+        libm::exp(self)
+    }
+    #[inline(always)]
+    fn has_common_exp2(self) -> bool {
+        false
+    }
+    #[inline(always)]
+    fn common_exp2<T: Target>(self) -> Self {
         libm::exp2(self)
     }
     #[inline(always)]
