@@ -26,10 +26,14 @@ fn address(array: &mut [f32]) -> u64 {
     array.as_mut_ptr() as u64
 }
 
-/// Times launches; counts programs.
+/// Times launches on one thread; counts programs.
 fn time(bencher: Bencher, text: &str, grid: [u32; 3], arguments: &[u64]) {
+    time_on(Some(1), bencher, text, grid, arguments);
+}
+
+fn time_on(threads: Option<usize>, bencher: Bencher, text: &str, grid: [u32; 3], arguments: &[u64]) {
     let program = program(text);
-    let options = LaunchOptions { threads: Some(1), ..LaunchOptions::default() };
+    let options = LaunchOptions { threads, ..LaunchOptions::default() };
     bencher.counter(ItemsCount::new(grid.iter().product::<u32>() as usize)).bench_local(|| {
         // SAFETY: the benchmarks pass arrays that are as large as their kernels' accesses.
         unsafe { program.launch(grid, arguments, &options) }.expect("the launch succeeds");
@@ -48,6 +52,23 @@ fn vector_add(bencher: Bencher) {
     let (mut x, mut y, mut out) = (floats(COUNT), floats(COUNT), floats(COUNT));
     let arguments = [address(&mut x), address(&mut y), address(&mut out), COUNT as u64];
     time(bencher, include_str!("kernels/vector_add.ir"), [COUNT as u32 / 4096, 1, 1], &arguments);
+}
+
+/// Arrays that no cache holds, on all cores.
+#[divan::bench]
+fn vector_add_from_memory(bencher: Bencher) {
+    const COUNT: usize = 1 << 24;
+    let (mut x, mut y, mut out) = (floats(COUNT), floats(COUNT), floats(COUNT));
+    let arguments = [address(&mut x), address(&mut y), address(&mut out), COUNT as u64];
+    time_on(None, bencher, include_str!("kernels/vector_add.ir"), [COUNT as u32 / 4096, 1, 1], &arguments);
+}
+
+#[divan::bench]
+fn softmax_rows_from_memory(bencher: Bencher) {
+    const ROWS: usize = 8192;
+    let (mut x, mut out) = (floats(ROWS * 1000), floats(ROWS * 1000));
+    let arguments = [address(&mut x), address(&mut out), 1000, 1000, 1000];
+    time_on(None, bencher, include_str!("kernels/softmax_rows.ir"), [ROWS as u32, 1, 1], &arguments);
 }
 
 /// Rows that fill their block of 1024, and rows that do not.

@@ -7,9 +7,11 @@ use crate::fill;
 use crate::hazard::Accesses;
 use crate::launch::{LaunchError, StopReason};
 use crate::per_axis::PerAxis;
+use crate::plan;
 use crate::program::{Action, Instruction, Operand, Place, Program, ValueType};
 use crate::queue::{LONGEST, Queue, Source, Work};
 use crate::scalar;
+use crate::stream;
 use crate::strided::{Strided, Tile};
 use crate::watch::{Watch, interruption};
 use tegula_ir::{Scalar, Span};
@@ -34,6 +36,12 @@ pub struct Executor<'p> {
     pub span: Span,
     /// Says whether the launch shall go on.
     pub watch: Option<Watch<'p>>,
+    pub plan_state: plan::State,
+    /// Programs that have been executed, and the bytes that their plans have written.
+    pub ran: u64,
+    pub stored: u64,
+    /// Whether plans write past the caches.
+    pub streaming: bool,
 }
 
 pub type Outcome = Result<(), Box<LaunchError>>;
@@ -72,6 +80,10 @@ impl<'p> Executor<'p> {
             printed: String::new(),
             span: Span::default(),
             watch: None,
+            plan_state: plan::State::default(),
+            ran: 0,
+            stored: 0,
+            streaming: false,
         };
         for &(register, bits) in &program.constants {
             executor.registers[register as usize] = bits;
@@ -157,6 +169,7 @@ impl<'p> Executor<'p> {
             Action::If(operation) => self.run_if(operation)?,
             Action::Print(print) => self.print(print),
             Action::Assert(assert) => self.assert(assert)?,
+            Action::Plan(plan) => self.run_plan(plan)?,
             Action::Nothing => {}
         }
         Ok(())
@@ -341,6 +354,13 @@ impl<'p> Executor<'p> {
             }
             Block::Empty => unreachable!("a value is computed before it is used"),
         }
+    }
+}
+
+impl Drop for Executor<'_> {
+    fn drop(&mut self) {
+        // Whoever is told that the launch is over sees all that it wrote.
+        stream::finish();
     }
 }
 

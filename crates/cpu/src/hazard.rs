@@ -117,7 +117,7 @@ impl Executor<'_> {
     }
 
     /// Reads what blocks refer to within a range of memory.
-    fn copy_views(&mut self, range: Range) {
+    pub fn copy_views(&mut self, range: Range) {
         let mut views = std::mem::take(&mut self.accesses.views);
         views.retain(|&slot| {
             let program = self.program;

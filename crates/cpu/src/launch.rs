@@ -6,6 +6,7 @@
 use crate::bounds::Bounds;
 use crate::execute::Executor;
 use crate::program::{Place, Program};
+use crate::stream;
 use crate::watch::Watch;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::any::Any;
@@ -334,7 +335,11 @@ impl Launch<'_> {
     fn run_program(&self, executor: &mut Executor<'_>, linear: usize) -> Result<(), LaunchError> {
         let (x, y) = (self.grid[0] as usize, self.grid[1] as usize);
         let id = [linear % x, linear / x % y, linear / (x * y)].map(|index| index as u32);
-        executor.go_on().and_then(|()| executor.run_program(id)).map_err(|error| *error)
+        executor.go_on().and_then(|()| executor.run_program(id)).map_err(|error| *error)?;
+        executor.ran += 1;
+        let written = u128::from(executor.stored) * self.total as u128;
+        executor.streaming = written > u128::from(executor.ran) * u128::from(stream::threshold());
+        Ok(())
     }
 }
 

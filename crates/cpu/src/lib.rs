@@ -12,6 +12,7 @@
 //! | [`execute`], [`control`] | instructions into changes of registers and slots |
 //! | [`eager`] | one operation on blocks into blocks, for an interpreter |
 //! | [`block`], [`strided`], [`per_axis`], [`affine`] | index arithmetic into a few numbers instead of elements |
+//! | [`plan`], [`stream`] | straight-line code on rows into steps that are decided beforehand |
 //! | [`elementwise`], [`memory`], [`hazard`], [`queue`] | elementwise operations, loads and stores into loops over strips that stay in L1 |
 //! | [`fill`] | strips of operands into strips of results |
 //! | [`shape`], [`fold`], [`dot`], [`atomic`], [`print`], [`bounds`] | everything else |
@@ -33,11 +34,13 @@ mod launch;
 mod lower;
 mod memory;
 mod per_axis;
+mod plan;
 mod print;
 mod program;
 mod queue;
 mod scalar;
 mod shape;
+mod stream;
 mod strided;
 mod watch;
 

@@ -4,6 +4,7 @@
 //! which strip functions compute it, and where it is used for the last time, so that executing an
 //! instruction is a match and a few loads.
 
+use crate::plan::Plan;
 use crate::strided::Extents;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -59,6 +60,11 @@ impl ValueType {
             extents: ty.shape.iter().copied().collect(),
             count: Some(ty.shape.elements()),
         }
+    }
+
+    /// The type of a scalar.
+    pub fn register(scalar: Scalar) -> ValueType {
+        ValueType { scalar, width: scalar.bytes() as usize, extents: Extents::new(), count: Some(1) }
     }
 
     /// The type of as many elements as a tile has.
@@ -166,6 +172,8 @@ pub enum Action {
     If(Box<If>),
     Print(Box<Print>),
     Assert(Box<Assert>),
+    /// Several instructions at once.
+    Plan(Box<Plan>),
     /// Barriers and promises: program order holds anyway.
     Nothing,
 }
@@ -182,7 +190,7 @@ pub enum ElementwiseKind {
 }
 
 /// An elementwise operation on scalars.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ScalarOperation {
     pub kind: ElementwiseKind,
     /// Type of the operands that are computed with.

@@ -8,6 +8,7 @@ mod combine;
 mod lifetime;
 mod operation;
 
+use crate::plan::plan_rows;
 use crate::program::{Instruction, Operand, Place, Program, Region, ValueType};
 use crate::scalar;
 use lifetime::Lifetimes;
@@ -37,8 +38,8 @@ pub fn lower(function: &Arc<Function>) -> Result<Program, Box<Diagnostic>> {
     }
     let body = lowering.code(function.body)?;
     let results = &function.region(function.body).yields;
-    let results = results.iter().map(|&value| lowering.place(value)).collect();
-    Ok(Program {
+    let results: Vec<Place> = results.iter().map(|&value| lowering.place(value)).collect();
+    let mut program = Program {
         function: function.clone(),
         register_types: lowering.register_types,
         block_types: lowering.block_types,
@@ -47,7 +48,12 @@ pub fn lower(function: &Arc<Function>) -> Result<Program, Box<Diagnostic>> {
         prologue: lowering.prologue,
         body,
         results,
-    })
+    };
+    // An operation of an interpreter is run once, and has blocks that are known only then.
+    if program.parameters.iter().all(|place| matches!(place, Place::Register(_))) {
+        plan_rows(&mut program);
+    }
+    Ok(program)
 }
 
 struct Lowering<'f> {

@@ -7,4 +7,5 @@ mod fold;
 mod harness;
 mod memory;
 mod random;
+mod rows;
 mod shape;
