@@ -1,5 +1,10 @@
 """Autotuning and heuristics."""
 
+import sys
+import threading
+import time
+import types
+
 import pytest
 
 import tegula
@@ -165,6 +170,79 @@ def test_configurations_that_do_not_compile_are_passed_over():
     kernel = tegula.autotune(blocks(16, 48), key=["n"], do_bench=timer([]))(tegula.jit(needs_a_multiple_of_32))
     with pytest.raises(tegula.CompilationError, match="BLOCK is a multiple of 32"):
         kernel[grid](x, out, 100)
+
+
+class Staged(tegula.runtime.KernelInterface):
+    """A kernel that takes a known time to compile, and notes what happens to it."""
+
+    def __init__(self, delays):
+        self.fn = body
+        self.arg_names = ["x_ptr", "out_ptr", "n", "BLOCK"]
+        self.delays = delays
+        self.events = []
+        self.lock = threading.Lock()
+
+    def note(self, what, block):
+        with self.lock:
+            self.events.append((what, block))
+
+    def run(self, *args, grid, warmup=False, BLOCK, **options):
+        if not warmup:
+            return self.note("run", BLOCK)
+        time.sleep(self.delays[BLOCK])
+        if BLOCK == 48:
+            raise tegula.OutOfResources(300_000, 232_448, "shared memory")
+        return self.note("compiled", BLOCK)
+
+
+def test_configurations_compile_while_others_are_timed(monkeypatch):
+    monkeypatch.setattr(tegula.runtime.autotuner, "_is_on_gpu", lambda argument: True)
+    monkeypatch.setattr("os.cpu_count", lambda: 5)
+    kernel = Staged({16: 0.4, 32: 0.0, 48: 0.1, 64: 0.2})
+
+    def bench(call, quantiles):
+        call()
+        return [float(kernel.events[-1][1])] * 3
+
+    tuned = tegula.autotune(blocks(16, 32, 48, 64), key=["n"], do_bench=bench)(kernel)
+    tuned[(1,)](torch.zeros(1), torch.zeros(1), 1)
+    ran = [block for what, block in kernel.events if what == "run"]
+    assert ran == [32, 64, 16, 16], "those that are ready are timed first; the best is launched"
+    assert kernel.events.index(("run", 32)) < kernel.events.index(("compiled", 16))
+    assert [config.kwargs["BLOCK"] for config in tuned.configs_timings] == [16, 32, 64]
+
+
+def test_what_is_wrong_with_every_configuration_is_said(monkeypatch):
+    monkeypatch.setattr(tegula.runtime.autotuner, "_is_on_gpu", lambda argument: True)
+    tuned = tegula.autotune(blocks(48, 48), key=["n"], do_bench=timer([]))(Staged({48: 0.0}))
+    with pytest.raises(tegula.OutOfResources, match="needs 300000 bytes of shared memory, the hardware has 232448"):
+        tuned[(1,)](torch.zeros(1), torch.zeros(1), 1)
+
+
+def test_a_bar_shows_what_is_done(monkeypatch):
+    made = []
+
+    class Bar:
+        def __init__(self, **settings):
+            self.settings, self.done, self.open = settings, 0, True
+            made.append(self)
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *exception):
+            self.open = False
+
+        def update(self):
+            self.done += 1
+
+    monkeypatch.setitem(sys.modules, "tqdm", types.SimpleNamespace(tqdm=Bar))
+    kernel = tegula.autotune(blocks(16, 32, 48), key=["n"], do_bench=timer([]))(tegula.jit(needs_a_multiple_of_32))
+    kernel[grid](torch.arange(100.0), torch.zeros(100), 100)
+    (bar,) = made
+    assert (bar.done, bar.open) == (3, False)
+    title = "autotuning needs_a_multiple_of_32"
+    assert bar.settings == {"total": 3, "desc": title, "delay": 1.0, "disable": None, "leave": False}
 
 
 def test_arguments_chosen_twice():

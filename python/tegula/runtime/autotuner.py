@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import builtins
-import contextlib
 import inspect
 import os
 import time
 import warnings
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +17,7 @@ from ..errors import AutotunerError, CompilationError, OutOfResources, TegulaErr
 from . import tuning_cache
 from .driver import driver
 from .jit import KernelInterface
+from .progress import progress
 
 
 class Config:
@@ -192,14 +192,18 @@ class Autotuner(KernelInterface):
         for name, copy in saved.items():
             _overwrite(arguments[name], copy)
 
+    def _check_meta(self, meta: dict[str, Any], configs: list[Config]) -> None:
+        """Refuses arguments that configurations have, too."""
+        for config in configs:
+            conflicts = meta.keys() & config.kwargs.keys()
+            if conflicts:
+                raise ValueError(
+                    f"{', '.join(sorted(conflicts))} of `{self.base_fn.__name__}` is chosen by the autotuner, "
+                    "and given by the call too"
+                )
+
     def _bench(self, args: tuple[Any, ...], config: Config, meta: dict[str, Any]) -> Any:
-        """How long the kernel takes with a configuration; infinitely long if it cannot run that way."""
-        conflicts = meta.keys() & config.kwargs.keys()
-        if conflicts:
-            raise ValueError(
-                f"{', '.join(sorted(conflicts))} of `{self.base_fn.__name__}` is chosen by the autotuner, "
-                "and given by the call too"
-            )
+        """How long the kernel takes with a configuration."""
         current = {**meta, **config.all_kwargs()}
         arguments = {**self._named(args), **current}
 
@@ -216,22 +220,34 @@ class Autotuner(KernelInterface):
 
         return self.do_bench(call, quantiles=(0.5, 0.2, 0.8))
 
-    def _compile(self, args: tuple[Any, ...], kwargs: dict[str, Any], configs: list[Config]) -> None:
-        """Compiles configurations side by side; what is wrong with one is said when it is its turn to be timed.
+    def _compiled(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], configs: list[Config]
+    ) -> Iterator[tuple[Config, Exception | None]]:
+        """The configurations as they are ready to be timed, each with the reason if it cannot be.
 
-        A configuration whose `pre_hook` may change the arguments is left for that time.
+        On a GPU they are compiled side by side, and those that are ready are timed meanwhile. A configuration whose
+        `pre_hook` may change the arguments is compiled when it is timed.
         """
-
+        if not any(_is_on_gpu(argument) for argument in (self.nargs or {}).values()):
+            yield from ((config, None) for config in configs)
+            return
         meta = {name: value for name, value in kwargs.items() if name not in ("grid", "warmup")}
-
-        def compiled(config: Config) -> None:
-            with contextlib.suppress(TegulaError):
-                self.fn.warmup(*args, grid=None, **meta, **config.all_kwargs())
-
-        ready = [config for config in configs if config.pre_hook is None and not kwargs.keys() & config.kwargs.keys()]
-        with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-            for _ in pool.map(compiled, ready):
-                pass
+        # One core is for whoever times.
+        with ThreadPoolExecutor(max_workers=max(1, (os.cpu_count() or 1) - 1)) as pool:
+            ahead = {
+                pool.submit(self.fn.warmup, *args, grid=None, **{**meta, **config.all_kwargs()}): config
+                for config in configs
+                if config.pre_hook is None
+            }
+            try:
+                yield from ((config, None) for config in configs if config.pre_hook is not None)
+                for future in as_completed(ahead):
+                    error = future.exception()
+                    if error is not None and not isinstance(error, TegulaError):
+                        raise error
+                    yield ahead[future], error
+            finally:
+                pool.shutdown(wait=False, cancel_futures=True)
 
     def _tune(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Config:
         """Times the configurations; the best one."""
@@ -240,24 +256,28 @@ class Autotuner(KernelInterface):
         timings: dict[Config, Any] = {}
         failure: Exception | None = None
         configs = self.prune_configs(kwargs)
-        if any(_is_on_gpu(argument) for argument in (self.nargs or {}).values()):
-            self._compile(args, kwargs, configs)
-        for config in configs:
-            if verbose:
-                print(f"Autotuning kernel {name} with config {config}")
-            try:
-                timings[config] = self._bench(args, config, kwargs)
-            except (CompilationError, OutOfResources) as error:
-                failure = error
+        self._check_meta(kwargs, configs)
+        with progress(f"autotuning {name}", len(configs)) as advance:
+            for config, refusal in self._compiled(args, kwargs, configs):
                 if verbose:
-                    print(f"Autotuning failed with {error}")
+                    print(f"Autotuning kernel {name} with config {config}")
+                try:
+                    if refusal is not None:
+                        raise refusal
+                    timings[config] = self._bench(args, config, kwargs)
+                except (CompilationError, OutOfResources) as error:
+                    failure = error
+                    if verbose:
+                        print(f"Autotuning failed with {error}")
+                advance()
         if not timings:
             if failure is None:
                 raise AutotunerError(f"`{name}` has no configuration to choose from")
             raise failure
         self.bench_time = time.perf_counter() - began
-        self.configs_timings = timings
-        best = builtins.min(timings, key=timings.__getitem__)
+        # Of two that are equally fast, the one that is listed first.
+        self.configs_timings = {config: timings[config] for config in configs if config in timings}
+        best = builtins.min(self.configs_timings, key=self.configs_timings.__getitem__)
         self.pre_hook({**self._named(args), **kwargs, **best.all_kwargs()}, reset_only=True)
         return best
 
