@@ -23,11 +23,12 @@ pub enum Item {
 /// A phase, and the number of an item.
 type Position = (usize, usize);
 
-/// Where a node is computed, and where it is read for the last time.
+/// Where a node is computed, where it is read for the last time, and how often.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Use {
     defined: Position,
     last: Position,
+    reads: usize,
 }
 
 /// What an access does, in the order of the source and in that of the plan.
@@ -102,12 +103,13 @@ fn find_uses(items: &[(usize, Item)], uses: &mut [Use]) {
         for source in item.sources() {
             if let Source::Node(node) = source {
                 uses[node as usize].last = (*phase, index);
+                uses[node as usize].reads += 1;
             }
         }
         if let Item::Step(step) = item
             && let Some(out) = step.out()
         {
-            uses[out as usize] = Use { defined: (*phase, index), last: (*phase, index) };
+            uses[out as usize] = Use { defined: (*phase, index), last: (*phase, index), reads: 0 };
         }
     }
 }
@@ -141,7 +143,7 @@ fn store_directly(plan: &Plan, items: &mut Vec<(usize, Item)>, uses: &[Use], ord
         };
         let (phase, access, used) = (*phase, *access, uses[*node as usize]);
         let node = plan.nodes[*node as usize];
-        if node.exported || used.defined.0 != phase || used.last != (phase, index) {
+        if node.exported || used.defined.0 != phase || used.reads > 1 {
             continue;
         }
         let Item::Step(Step::Apply { direct, .. }) = &mut items[used.defined.1].1 else { continue };
