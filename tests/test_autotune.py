@@ -245,6 +245,21 @@ def test_a_bar_shows_what_is_done(monkeypatch):
     assert bar.settings == {"total": 3, "desc": title, "delay": 1.0, "disable": None, "leave": False}
 
 
+def test_slow_configurations_are_soon_given_up():
+    calls = {16: 0, 64: 0}
+
+    def sleeping(*args, grid, warmup=False, BLOCK, **options):
+        calls[BLOCK] += 1
+        time.sleep({16: 0.001, 64: 0.004}[BLOCK])
+
+    kernel = Staged({})
+    kernel.run = sleeping
+    tuned = tegula.autotune(blocks(16, 64), key=["n"], warmup=1, rep=100)(kernel)
+    tuned[(1,)](torch.zeros(1), torch.zeros(1), 1)
+    assert tuned.best_config.kwargs == {"BLOCK": 16}
+    assert calls[64] <= 12 < calls[16], calls
+
+
 def test_arguments_chosen_twice():
     kernel = tegula.autotune(blocks(16, 32), key=["n"], do_bench=timer([]))(tegula.jit(body))
     with pytest.raises(ValueError, match="BLOCK of `body` is chosen by the autotuner"):

@@ -50,6 +50,31 @@ def entries(folder):
     return [path for path in pathlib.Path(folder).rglob("*") if path.is_file()]
 
 
+@pytest.fixture
+def disassembler(tmp_path, monkeypatch):
+    """A stand-in for nvdisasm, which says how large the machine code is, and where an instruction comes from."""
+    program = tmp_path / "bin" / "nvdisasm"
+    program.parent.mkdir()
+    program.write_text(
+        "#!/bin/sh\nfor last; do :; done\n"
+        "printf '//## File \"x.py\", line 1\\n  %d bytes;\\n' $(wc -c < $last)\n"
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("TEGULA_NVDISASM", str(program))
+    return program
+
+
+def test_machine_code_as_text(disassembler):
+    stages = compiled().asm
+    assert sorted(stages) == ["cubin", "ir", "layouts", "ptx"]
+    assert stages["sass"] == f'//## File "x.py", line 1\n  {len(stages["cubin"])} bytes;\n'
+    with pytest.raises(KeyError, match="ttir"):
+        stages["ttir"]
+    disassembler.write_text("#!/bin/sh\necho no such architecture >&2\nexit 1\n")
+    with pytest.raises(RuntimeError, match="no such architecture"):
+        compiled().asm["sass"]
+
+
 def test_stages_and_facts():
     kernel = compiled(num_warps=8)
     assert kernel.target == "sm_90a" and kernel.name == "scale"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from typing import Any
 
 from . import _native
 
@@ -43,13 +45,44 @@ class Autotuning:
     _cache: bool | None = None
 
 
+class HookChain:
+    """Functions that are called one after another; those that end something, in the opposite order."""
+
+    def __init__(self, reversed: bool = False, changed: Callable[[], None] | None = None) -> None:
+        self.calls: list[Callable[..., Any]] = []
+        self.reversed = reversed
+        self._changed = changed or (lambda: None)
+
+    def add(self, func: Callable[..., Any]) -> None:
+        """Appends a function, unless it is there."""
+        if func not in self.calls:
+            self.calls.append(func)
+        self._changed()
+
+    def remove(self, func: Callable[..., Any]) -> None:
+        """Removes a function, if it is there."""
+        if func in self.calls:
+            self.calls.remove(func)
+        self._changed()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> None:
+        for call in self.calls[::-1] if self.reversed else tuple(self.calls):
+            call(*args, **kwargs)
+
+
 class Runtime:
     """`TEGULA_DEBUG`: checks accesses of kernels on the CPU against the arrays passed.
 
     `TEGULA_TARGET`: what kernels are compiled for in the place of their arguments' device: `cpu`, `sm_80`, `sm_90`.
+
+    `launch_enter_hook.add(hook)` has `hook(metadata)` called before each launch, `launch_exit_hook.add(hook)` after it;
+    `metadata.get()` has the kernel's name, the stream, and what its `launch_metadata` says. A function may be assigned,
+    too.
     """
 
     def __init__(self) -> None:
+        self._enter = HookChain(changed=self._hooks_changed)
+        self._exit = HookChain(reversed=True, changed=self._hooks_changed)
         self.debug = _flag("TEGULA_DEBUG")
         self.target = os.environ.get("TEGULA_TARGET") or None
 
@@ -70,6 +103,30 @@ class Runtime:
     def target(self, name: str | None) -> None:
         _native.set_target(name)
         self._target = name
+
+    def _hooks_changed(self) -> None:
+        _native.set_launch_hooks(*(chain if chain.calls else None for chain in (self._enter, self._exit)))
+
+    @property
+    def launch_enter_hook(self) -> HookChain:
+        return self._enter
+
+    @launch_enter_hook.setter
+    def launch_enter_hook(self, hook: Callable[..., Any] | None) -> None:
+        self._replace(self._enter, hook)
+
+    @property
+    def launch_exit_hook(self) -> HookChain:
+        return self._exit
+
+    @launch_exit_hook.setter
+    def launch_exit_hook(self, hook: Callable[..., Any] | None) -> None:
+        self._replace(self._exit, hook)
+
+    def _replace(self, chain: HookChain, hook: Callable[..., Any] | None) -> None:
+        calls = hook.calls if isinstance(hook, HookChain) else [] if hook is None else [hook]
+        chain.calls[:] = calls
+        self._hooks_changed()
 
 
 autotuning = Autotuning()

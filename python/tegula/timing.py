@@ -16,6 +16,9 @@ _FLUSHED_BYTES = 256 * 1024 * 1024
 #: Calls from which the duration of one is estimated.
 _ESTIMATING_CALLS = 5
 
+#: The part of all timed calls after which those that are too slow are given up.
+_TRIAL = 0.2
+
 
 def _quantile(sorted_times: list[float], q: float) -> float:
     """The quantile of sorted values, interpolated linearly between neighbours."""
@@ -46,7 +49,20 @@ def _drop_gradients(tensors: Iterable[Any] | None) -> None:
         tensor.grad = None
 
 
-def _times_by_clock(fn: Callable[[], Any], warmup: float, rep: float, grad_to_none: Any) -> list[float]:
+def _unless_hopeless(times: Callable[[int], list[float]], calls: int, hopeless: float | None) -> list[float]:
+    """`times(calls)`; of fewer calls, if the fastest of them takes longer than `hopeless`."""
+    if hopeless is None:
+        return times(calls)
+    trial = max(1, int(_TRIAL * calls))
+    found = times(trial)
+    if min(found) > hopeless or trial == calls:
+        return found
+    return found + times(calls - trial)
+
+
+def _times_by_clock(
+    fn: Callable[[], Any], warmup: float, rep: float, grad_to_none: Any, hopeless: float | None
+) -> list[float]:
     """Milliseconds of each call, for calls that return when their work is done."""
 
     def timed() -> float:
@@ -59,10 +75,12 @@ def _times_by_clock(fn: Callable[[], Any], warmup: float, rep: float, grad_to_no
     estimate = max(min(timed() for _ in range(3)), 1e-6)
     for _ in range(int(warmup / estimate)):
         timed()
-    return [timed() for _ in range(max(1, int(rep / estimate)))]
+    return _unless_hopeless(lambda calls: [timed() for _ in range(calls)], max(1, int(rep / estimate)), hopeless)
 
 
-def _times_by_events(fn: Callable[[], Any], warmup: float, rep: float, grad_to_none: Any) -> list[float]:
+def _times_by_events(
+    fn: Callable[[], Any], warmup: float, rep: float, grad_to_none: Any, hopeless: float | None
+) -> list[float]:
     """Milliseconds on the GPU of each call, every one of which finds none of its data in the second-level cache."""
     import torch
 
@@ -83,15 +101,19 @@ def _times_by_events(fn: Callable[[], Any], warmup: float, rep: float, grad_to_n
     estimate = max(start.elapsed_time(end) / _ESTIMATING_CALLS, 1e-6)
     for _ in range(max(1, int(warmup / estimate))):
         fn()
-    pairs = [(event(), event()) for _ in range(max(1, int(rep / estimate)))]
-    for start, end in pairs:
-        _drop_gradients(grad_to_none)
-        flushed.zero_()
-        start.record()
-        fn()
-        end.record()
-    torch.cuda.synchronize()
-    return [start.elapsed_time(end) for start, end in pairs]
+
+    def times(calls: int) -> list[float]:
+        pairs = [(event(), event()) for _ in range(calls)]
+        for start, end in pairs:
+            _drop_gradients(grad_to_none)
+            flushed.zero_()
+            start.record()
+            fn()
+            end.record()
+        torch.cuda.synchronize()
+        return [start.elapsed_time(end) for start, end in pairs]
+
+    return _unless_hopeless(times, max(1, int(rep / estimate)), hopeless)
 
 
 def do_bench(
@@ -102,20 +124,22 @@ def do_bench(
     quantiles: Any = None,
     return_mode: str = "mean",
     on_gpu: bool | None = None,
+    hopeless: float | None = None,
 ) -> Any:
     """How long a call of `fn` takes, in milliseconds.
 
     It is called for `warmup` milliseconds to warm caches and for `rep` milliseconds to be timed, each at least once.
     `grad_to_none` are tensors whose gradients are dropped before each call. The result is a list of the `quantiles`, or
     what `return_mode` says: `"min"`, `"max"`, `"mean"`, `"median"` or `"all"` times. On a GPU, the time between events
-    around the call is taken, with none of its data in the second-level cache; `on_gpu` is for programs that use both.
+    around the call is taken, with none of its data in the second-level cache; `on_gpu` is for programs that use both. A
+    call that takes longer than `hopeless` milliseconds at its best is timed for a fifth of `rep` only.
     """
     if return_mode not in ("min", "max", "mean", "median", "all"):
         raise ValueError(f"`return_mode` is min, max, mean, median or all, not {return_mode!r}")
     if on_gpu is None:
         on_gpu = driver.active.get_current_target().backend == "cuda"
     measure = _times_by_events if on_gpu else _times_by_clock
-    return _summarise(measure(fn, warmup, rep, grad_to_none), quantiles, return_mode)
+    return _summarise(measure(fn, warmup, rep, grad_to_none, hopeless), quantiles, return_mode)
 
 
 def do_bench_cudagraph(

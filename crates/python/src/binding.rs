@@ -63,8 +63,6 @@ const OTHER_OPTIONS: &[&str] = &[
     "instrumentation_mode",
     "ir_override",
     "kpack",
-    "launch_cooperative_grid",
-    "launch_pdl",
     "matrix_instr_nonkdim",
     "max_num_imprecise_acc_default",
     "num_buffers_warp_spec",
@@ -75,6 +73,10 @@ const OTHER_OPTIONS: &[&str] = &[
     "schedule_hint",
     "waves_per_eu",
 ];
+
+/// The names of [`Options`].
+const OPTIONS: &[&str] =
+    &["num_warps", "num_stages", "num_ctas", "maxnreg", "launch_cooperative_grid", "launch_pdl"];
 
 /// Fills a place for each parameter from a call's arguments and the defaults.
 ///
@@ -142,7 +144,7 @@ fn set_option(options: &mut Options, name: &str, value: &Bound<'_, PyAny>) -> Py
     if OTHER_OPTIONS.contains(&name) {
         return Ok(true);
     }
-    if !matches!(name, "num_warps" | "num_stages" | "num_ctas" | "maxnreg") {
+    if !OPTIONS.contains(&name) {
         return Ok(false);
     }
     if value.is_none() {
@@ -180,7 +182,7 @@ fn missing(
 fn unexpected(kernel: &str, parameters: &[Parameter], key: &Bound<'_, PyAny>) -> PyErr {
     let name = key.to_string();
     let mut known: Vec<&str> = parameters.iter().map(|parameter| parameter.name.as_str()).collect();
-    known.extend(["num_warps", "num_stages", "num_ctas", "maxnreg"]);
+    known.extend(OPTIONS);
     let nearest = known.into_iter().min_by_key(|known| edit_distance(known, &name));
     let hint = match nearest {
         Some(nearest) if edit_distance(nearest, &name) <= 1 + name.len() / 4 => {

@@ -2,6 +2,7 @@
 
 use crate::constants::Objects;
 use crate::dependencies::Dependency;
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use tegula_runtime::{Executable, Options};
@@ -15,6 +16,13 @@ pub struct CompiledKernel {
     pub dependencies: Vec<Dependency>,
     /// The objects that the kernel's key refers to by address.
     pub objects: Objects,
+}
+
+/// The instructions of machine code, with the lines of the kernel that they come from.
+#[pyfunction]
+pub fn disassemble(py: Python<'_>, cubin: &[u8]) -> PyResult<String> {
+    py.detach(|| tegula_runtime::cuda::assemble::disassemble(cubin))
+        .map_err(|failure| PyRuntimeError::new_err(failure.to_string()))
 }
 
 /// Bytes of a register.
@@ -35,10 +43,10 @@ impl CompiledKernel {
     }
 
     /// The stages of the compilation by name: `ir` is the text of the optimised intermediate representation; on GPUs,
-    /// `layouts` and `ptx` are texts, and `cubin` is the machine code.
+    /// `layouts` and `ptx` are texts, `cubin` is the machine code, and `sass` is made of it when it is asked for.
     #[getter]
-    fn asm<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let stages = PyDict::new(py);
+    fn asm<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let stages = py.import("tegula.compiler.compiler")?.getattr("AsmDict")?.call0()?;
         stages.set_item("ir", self.executable.function().to_string())?;
         if let Some(kernel) = self.executable.cuda() {
             let code = kernel.code();
@@ -59,6 +67,8 @@ impl CompiledKernel {
         facts.set_item("num_stages", self.options.num_stages)?;
         facts.set_item("num_ctas", self.options.num_ctas)?;
         facts.set_item("maxnreg", self.options.maxnreg)?;
+        facts.set_item("launch_cooperative_grid", self.options.cooperative)?;
+        facts.set_item("launch_pdl", self.options.overlapping)?;
         facts.set_item("shared", self.shared())?;
         py.import("types")?.getattr("SimpleNamespace")?.call((), Some(&facts))
     }

@@ -20,7 +20,9 @@ pub fn to_python(py: Python<'_>, error: &Error) -> PyErr {
             exception(py, "OutOfResources", (*required, *available, resource.name()))
         }
         Error::Assembler { .. } => exception(py, "InternalCompilerError", (message,)),
-        Error::Driver(_) | Error::NoAssembler { .. } => exception(py, "DriverError", (message,)),
+        Error::Driver(_) | Error::NoAssembler { .. } | Error::NoDisassembler { .. } => {
+            exception(py, "DriverError", (message,))
+        }
         Error::Option(_) | Error::Grid { .. } => PyValueError::new_err(message),
         Error::IntegerRange(_) => PyOverflowError::new_err(message),
         Error::ArgumentCount { .. } => PyTypeError::new_err(message),

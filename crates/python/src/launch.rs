@@ -10,6 +10,7 @@ use crate::eager;
 use crate::errors;
 use crate::function::JITFunction;
 use crate::grid::Grid;
+use crate::hooks::Around;
 use crate::host::LiveHost;
 use crate::specialize::{Arguments, Purpose};
 use crate::warnings;
@@ -21,6 +22,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tegula_frontend::{HostValue, Request};
 use tegula_ir::Function;
+use tegula_runtime::cuda::Stream;
 use tegula_runtime::{
     DiskCache, Error, Executable, LaunchOptions, Options, Specialization, Target, Variant, executable,
 };
@@ -132,6 +134,11 @@ fn run(
         warnings::deliver(py, function, found)?;
     }
     let leaves = &arguments.leaves;
+    let stream = match placement {
+        Placement::Cpu => Stream::default(),
+        Placement::Cuda { device, .. } => device::current_stream(py, device)?,
+    };
+    let around = Around::begin(kernel, &compiled, grid, placement, stream, &bound)?;
     let outcome = match placement {
         Placement::Cpu => {
             let bounds = arguments.ranges.take().filter(|_| !arguments.unknown_extent);
@@ -141,13 +148,15 @@ fn run(
             py.detach(|| unsafe { executable.launch(grid, leaves, &options) })
         }
         Placement::Cuda { device, .. } => {
-            let stream = device::current_stream(py, device)?;
             // SAFETY: as above; what frees an array on the same stream, as torch does, waits for the kernel.
             py.detach(|| unsafe { executable.launch_cuda(device, stream, grid, leaves) })
         }
     };
     match outcome {
-        Ok(()) => Ok(Some(compiled)),
+        Ok(()) => {
+            around.map_or(Ok(()), Around::end)?;
+            Ok(Some(compiled))
+        }
         Err(error) => Err(RAISED.take().unwrap_or_else(|| errors::to_python(py, &error))),
     }
 }

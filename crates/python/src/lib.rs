@@ -4,7 +4,7 @@
 //! [`function`] holds the kernel, [`grid`] the grid; [`binding`] finds each parameter's argument;
 //! [`specialize`] says what the compiler may know of it ([`arrays`] and [`dlpack`] read tensors, [`constants`] constants);
 //! [`launch`] looks the compiled kernel up, or has [`host`] answer the front end's questions while it is compiled
-//! ([`source`] finds the text) for the target that [`device`] chooses, checks that what it was compiled from still stands ([`dependencies`]), and runs it.
+//! ([`source`] finds the text) for the target that [`device`] chooses, checks that what it was compiled from still stands ([`dependencies`]), and runs it, with the calls that [`hooks`] makes around it.
 //! [`eager`] is the interpreter: there, the function runs as ordinary Python, one operation at a time.
 
 mod ahead;
@@ -20,6 +20,7 @@ mod eager;
 mod errors;
 mod function;
 mod grid;
+mod hooks;
 mod host;
 mod language;
 mod launch;
@@ -55,6 +56,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(launch::set_debug, module)?)?;
     module.add_function(wrap_pyfunction!(device::set_target, module)?)?;
     module.add_function(wrap_pyfunction!(device::cache_folder, module)?)?;
+    module.add_function(wrap_pyfunction!(compiled::disassemble, module)?)?;
+    module.add_function(wrap_pyfunction!(hooks::set_launch_hooks, module)?)?;
     module.add_function(wrap_pyfunction!(ahead::compile_ahead, module)?)?;
     Ok(())
 }

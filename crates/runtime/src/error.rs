@@ -49,6 +49,9 @@ pub enum Error {
         "the PTX of `{kernel}` is refused by {assembler}; please report this as a fault of tegula:\n{log}"
     )]
     Assembler { kernel: String, assembler: String, log: String },
+    /// Nothing here makes text of machine code.
+    #[error("the machine code of `{kernel}` cannot be disassembled: {reason}")]
+    NoDisassembler { kernel: String, reason: String },
     /// Nothing here makes machine code for the target.
     #[error("`{kernel}` was compiled to PTX, but there is no machine code: {reason}")]
     NoAssembler { kernel: String, reason: String },

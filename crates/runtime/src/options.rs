@@ -9,19 +9,35 @@ pub struct Options {
     pub num_warps: u32,
     /// Stages of a software-pipelined loop.
     pub num_stages: u32,
-    /// Programs of one cluster.
+    /// Programs of one cluster: that many neighbours along the first axis of the grid run close together.
     pub num_ctas: u32,
     /// At most this many registers a thread; `None` leaves it to the compiler.
     pub maxnreg: Option<u32>,
+    /// Whether all programs run at once, so that they may wait for one another (`launch_cooperative_grid`).
+    pub cooperative: bool,
+    /// Whether the launch may begin before the one before it has ended (`launch_pdl`).
+    pub overlapping: bool,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { num_warps: 4, num_stages: 3, num_ctas: 1, maxnreg: None }
+        Options {
+            num_warps: 4,
+            num_stages: 3,
+            num_ctas: 1,
+            maxnreg: None,
+            cooperative: false,
+            overlapping: false,
+        }
     }
 }
 
 impl Options {
+    /// What the compiled code depends on: the options without those of launches alone.
+    pub fn of_code(self) -> Options {
+        Options { num_ctas: 1, cooperative: false, overlapping: false, ..self }
+    }
+
     /// Sets the option called `name`; `Ok(false)` if there is none of that name.
     ///
     /// # Errors
@@ -45,6 +61,8 @@ impl Options {
                 Ok(registers) if registers > 0 => self.maxnreg = Some(registers),
                 _ => return refuse("positive"),
             },
+            "launch_cooperative_grid" => self.cooperative = value != 0,
+            "launch_pdl" => self.overlapping = value != 0,
             _ => return Ok(false),
         }
         Ok(true)
@@ -61,7 +79,16 @@ mod tests {
         assert!(options.set("num_warps", 8).unwrap());
         assert!(options.set("num_stages", 0).unwrap());
         assert!(options.set("maxnreg", 128).unwrap());
-        assert_eq!(options, Options { num_warps: 8, num_stages: 0, num_ctas: 1, maxnreg: Some(128) });
+        assert!(options.set("launch_pdl", 1).unwrap());
+        let expected = Options {
+            num_warps: 8,
+            num_stages: 0,
+            maxnreg: Some(128),
+            overlapping: true,
+            ..Options::default()
+        };
+        assert_eq!(options, expected);
+        assert_eq!(options.of_code(), Options { overlapping: false, ..expected });
         assert!(!options.set("BLOCK", 8).unwrap());
     }
 

@@ -10,7 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tegula_frontend::source_host::SourceHost;
 use tegula_frontend::{FunctionRef, FunctionSource, HostValue, Request};
 use tegula_ir::Function;
-use tegula_runtime::cuda::Generated;
+use tegula_runtime::cuda::assemble::disassemble;
+use tegula_runtime::cuda::{Generated, listing};
 use tegula_runtime::warnings;
 use tegula_runtime::{
     Cache, Constant, Executable, Options, Reported, Specialization, Target, Variant, Warning, executable,
@@ -313,6 +314,24 @@ impl Compiled {
             Some(generated) => Ok(Some(generated.clone().assemble()?.cubin)),
             None => Ok(None),
         }
+    }
+
+    /// The PTX with the lines of the source between, if it was compiled for a GPU.
+    pub fn annotated_ptx(&self) -> Option<String> {
+        Some(listing::of_ptx(self.ptx()?, &self.optimised.sources))
+    }
+
+    /// The machine instructions with the lines of the source between, if it was compiled for a GPU.
+    ///
+    /// # Errors
+    /// Those of [`Compiled::cubin`], and [`Error::Kernel`] without a disassembler.
+    pub fn sass(&self) -> Result<Option<String>, Error> {
+        let Some(cubin) = self.cubin()? else { return Ok(None) };
+        let text = disassemble(&cubin).map_err(|failure| tegula_runtime::Error::NoDisassembler {
+            kernel: self.optimised.name.clone(),
+            reason: failure.to_string(),
+        })?;
+        Ok(Some(listing::of_sass(&text, &self.optimised.sources)))
     }
 
     /// What it was compiled for.

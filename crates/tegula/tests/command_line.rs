@@ -96,7 +96,7 @@ fn stages_of_gpus_and_targets_that_there_are_not_are_refused() {
     let folder = Folder::new("targets", SCALE);
     let arguments =
         ["compile", "kernels.py:scale", "--signature", "*fp32, fp32, i32", "--constexpr", "BLOCK=64"];
-    for stage in ["layouts", "ptx", "cubin"] {
+    for stage in ["layouts", "ptx", "cubin", "sass"] {
         let output = folder.run(&[&arguments[..], &["--emit", stage]].concat());
         assert_eq!(output.status.code(), Some(2));
         assert!(stderr(&output).contains(stage) && stderr(&output).contains("sm_90"), "{}", stderr(&output));
@@ -113,6 +113,35 @@ fn stages_of_gpus_and_targets_that_there_are_not_are_refused() {
     for stage in ["ir", "ir-unoptimised"] {
         let text = std::fs::read_to_string(folder.0.join(format!("scale.{stage}"))).unwrap();
         assert!(text.contains("@scale(%x_ptr: *fp32"));
+    }
+}
+
+#[test]
+fn lines_of_the_kernel_stand_in_the_assembly() {
+    let folder = Folder::new("lines", SCALE);
+    let output = folder.run(&[
+        "compile",
+        "kernels.py:scale",
+        "--signature",
+        "*fp32, fp32, i32",
+        "--constexpr",
+        "BLOCK=64",
+        "--target",
+        "sm_80",
+        "--emit",
+        "ptx",
+    ]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let lines: Vec<&str> = stdout(&output).lines().collect();
+    for (number, text) in [
+        (7, "offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)"),
+        (8, "x = tl.load(x_ptr + offsets, mask=offsets < n)"),
+        (9, "tl.store(x_ptr + offsets, x * factor, mask=offsets < n)"),
+    ] {
+        let comment = format!("\t// kernels.py:{number}:     {text}");
+        let place = lines.iter().position(|line| *line == comment);
+        let place = place.unwrap_or_else(|| panic!("no `{comment}` in:\n{}", stdout(&output)));
+        assert!(lines[place + 1].starts_with(&format!("\t.loc 1 {number} ")), "{}", lines[place + 1]);
     }
 }
 

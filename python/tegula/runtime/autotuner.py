@@ -19,6 +19,9 @@ from .driver import driver
 from .jit import KernelInterface
 from .progress import progress
 
+#: So many times the best median, at its fastest, is too slow for a configuration.
+_HOPELESS = 1.1
+
 
 class Config:
     """One configuration that the autotuner may choose: meta-parameters, and how the kernel is spread over the hardware.
@@ -88,6 +91,11 @@ def _is_on_gpu(argument: Any) -> bool:
     return bool(getattr(argument, "is_cuda", False)) or hasattr(argument, "__cuda_array_interface__")
 
 
+def _median(timing: Any) -> float:
+    """The first of the quantiles; a `do_bench` of the user's may return one number."""
+    return float(timing[0] if isinstance(timing, (list, tuple)) else timing)
+
+
 def _zero(array: Any) -> None:
     if hasattr(array, "zero_"):
         array.zero_()
@@ -150,6 +158,8 @@ class Autotuner(KernelInterface):
         self.configs_timings: dict[Config, Any] = {}
         self.bench_time = 0.0
         self.nargs: dict[str, Any] | None = None
+        #: Milliseconds beyond which a configuration cannot become the best of the current tuning.
+        self._hopeless: float | None = None
 
     @cached_property
     def base_fn(self) -> Any:
@@ -171,7 +181,9 @@ class Autotuner(KernelInterface):
             on_gpu = any(_is_on_gpu(argument) for argument in (self.nargs or {}).values())
             if on_gpu and self.use_cuda_graph:
                 return do_bench_cudagraph(call, rep=self.num_reps, quantiles=quantiles)
-            return do_bench(call, self.num_warmups, self.num_reps, quantiles=quantiles, on_gpu=on_gpu)
+            return do_bench(
+                call, self.num_warmups, self.num_reps, quantiles=quantiles, on_gpu=on_gpu, hopeless=self._hopeless
+            )
 
         return bench
 
@@ -257,6 +269,7 @@ class Autotuner(KernelInterface):
         failure: Exception | None = None
         configs = self.prune_configs(kwargs)
         self._check_meta(kwargs, configs)
+        self._hopeless = None
         with progress(f"autotuning {name}", len(configs)) as advance:
             for config, refusal in self._compiled(args, kwargs, configs):
                 if verbose:
@@ -265,6 +278,8 @@ class Autotuner(KernelInterface):
                     if refusal is not None:
                         raise refusal
                     timings[config] = self._bench(args, config, kwargs)
+                    median = builtins.min(_median(one) for one in timings.values())
+                    self._hopeless = median * _HOPELESS
                 except (CompilationError, OutOfResources) as error:
                     failure = error
                     if verbose:

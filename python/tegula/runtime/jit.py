@@ -179,8 +179,8 @@ def jit(
     function as ordinary Python: `print`, `breakpoint()` and debuggers work in it, and `.numpy()` of a tile gives its
     elements.
 
-    `repr` names kernels in profiles of GPUs, and `launch_metadata` is called there; on the CPU neither has an effect,
-    nor has `debug`, since `tl.device_assert` is always checked.
+    `launch_metadata(grid, metadata, arguments)` returns facts of a launch for the hooks of `knobs.runtime`. `repr` has
+    no effect, nor has `debug`: `tl.device_assert` is always checked.
     """
 
     def decorate(fn: Callable[..., Any]) -> JITFunction:

@@ -4,6 +4,7 @@ use super::assemble::ptxas::Ptxas;
 use super::assemble::{Assembler, Failure, Job, Report};
 use super::device::Device;
 use super::module::{Module, Stream};
+use super::scheduling::Scheduling;
 use crate::disk_cache::{DiskCache, Entry, Key};
 use crate::error::Error;
 use crate::options::Options;
@@ -41,6 +42,7 @@ pub struct Code {
 pub struct CudaKernel {
     code: Code,
     gpu: Gpu,
+    scheduling: Scheduling,
     /// How many words a launch takes.
     arguments: usize,
     /// The code on each device, loaded at the first launch there.
@@ -74,7 +76,8 @@ impl CudaKernel {
             }
         };
         let modules = (0..DEVICES).map(|_| OnceLock::new()).collect();
-        Ok(CudaKernel { code, gpu, arguments: function.params.len(), modules })
+        let scheduling = Scheduling::new(options, gpu);
+        Ok(CudaKernel { code, gpu, scheduling, arguments: function.params.len(), modules })
     }
 
     /// The code and what is known of it.
@@ -113,7 +116,7 @@ impl CudaKernel {
         }
         let module = self.module(device)?;
         // SAFETY: the caller vouches for the addresses and for the stream; the number of arguments is right.
-        Ok(unsafe { module.launch(grid, stream, arguments) }?)
+        Ok(unsafe { module.launch(grid, stream, self.scheduling, arguments) }?)
     }
 
     /// Loads the code on a device, unless it is there already.
@@ -138,7 +141,7 @@ fn key(function: &Function, gpu: Gpu, options: &Options) -> Key {
     let text = function.to_string();
     // Every assembler makes right code, but one that the user names is wanted.
     let assembler = std::env::var_os(Ptxas::VARIABLE);
-    let target = format!("{} {} {options:?} {assembler:?}", gpu.code, gpu.machine);
+    let target = format!("{} {} {:?} {assembler:?}", gpu.code, gpu.machine, options.of_code());
     // The code names lines of the sources, so these count, too.
     let sources: Vec<String> = (0..)
         .map_while(|number| function.sources.get(FileId(number)))
@@ -286,6 +289,8 @@ mod tests {
             key(&empty, ampere.on(hopper).unwrap(), &options),
             key(&empty, hopper, &wide),
         ];
+        let cooperative = Options { cooperative: true, num_ctas: 2, ..options };
+        assert_eq!(key(&empty, hopper, &cooperative), keys[0], "what changes launches alone");
         for (index, one) in keys.iter().enumerate() {
             assert!(!keys[..index].contains(one), "{index}");
         }

@@ -4,7 +4,9 @@
 //! |---|---|
 //! | a compiled kernel: from the cache on disk, or from the back end and the assembler | [`kernel`] |
 //! | PTX to machine code, by what is found here | [`assemble`] |
+//! | assembly with the lines of the kernel between | [`listing`] |
 //! | machine code on a device, and launches | [`module`] |
+//! | how the programs of a launch are scheduled | [`scheduling`] |
 //! | devices and their contexts | [`device`] |
 //! | the driver and its errors | [`driver`] |
 //!
@@ -15,7 +17,9 @@ pub mod assemble;
 pub mod device;
 pub mod driver;
 pub mod kernel;
+pub mod listing;
 pub mod module;
+pub mod scheduling;
 
 pub use assemble::set_package_folders;
 pub use device::Device;

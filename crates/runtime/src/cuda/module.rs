@@ -2,9 +2,10 @@
 
 use super::device::Device;
 use super::driver::{DriverError, check};
+use super::scheduling::Scheduling;
 use crate::error::{Error, Resource};
 use cudarc::driver::sys::{
-    self, CUfunction, CUfunction_attribute as Attribute, CUmodule, CUresult, CUstream,
+    self, CUfunction, CUfunction_attribute as Attribute, CUlaunchConfig, CUmodule, CUresult, CUstream,
 };
 use std::ffi::{CString, c_void};
 
@@ -84,6 +85,11 @@ impl Module {
         Ok(Module { device, function, threads, shared_bytes })
     }
 
+    /// The driver's handle of the kernel.
+    pub fn handle(&self) -> u64 {
+        self.function as u64
+    }
+
     /// Queues a launch on a stream; returns before the kernel has run.
     ///
     /// Each argument is a word, of which the kernel takes as many of the lowest bytes as its parameter has.
@@ -98,6 +104,7 @@ impl Module {
         &self,
         grid: [u32; 3],
         stream: Stream,
+        scheduling: Scheduling,
         arguments: &[u64],
     ) -> Result<(), DriverError> {
         let mut usual = [std::ptr::null_mut::<c_void>(); USUAL_ARGUMENTS];
@@ -114,6 +121,28 @@ impl Module {
             *place = std::ptr::from_ref(argument).cast_mut().cast();
         }
         let [x, y, z] = grid;
+        let (mut attributes, count) = scheduling.attributes(grid);
+        if count > 0 {
+            let config = CUlaunchConfig {
+                gridDimX: x,
+                gridDimY: y,
+                gridDimZ: z,
+                blockDimX: self.threads,
+                blockDimY: 1,
+                blockDimZ: 1,
+                sharedMemBytes: self.shared_bytes,
+                hStream: stream.0 as CUstream,
+                attrs: attributes.as_mut_ptr(),
+                numAttrs: count as u32,
+            };
+            return self.device.with_context(|| {
+                // SAFETY: as below; the attributes live until the call returns.
+                let status = unsafe {
+                    sys::cuLaunchKernelEx(&config, self.function, places.as_mut_ptr(), std::ptr::null_mut())
+                };
+                check(status, "launch the kernel")
+            });
+        }
         self.device.with_context(|| {
             // SAFETY: the driver copies the arguments before it returns; the caller vouches for the rest. On this
             // little-endian machine the lowest bytes of a word come first.

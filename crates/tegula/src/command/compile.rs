@@ -74,10 +74,12 @@ enum Stage {
     IrUnoptimised,
     /// How blocks are spread over the threads of a GPU
     Layouts,
-    /// NVIDIA's assembly language
+    /// NVIDIA's assembly language, with the lines of the kernel between
     Ptx,
     /// Machine code of a GPU
     Cubin,
+    /// The instructions of the machine code, with the lines of the kernel between (needs nvdisasm)
+    Sass,
 }
 
 impl Stage {
@@ -92,8 +94,9 @@ impl Stage {
             Stage::Ir => Some(compiled.ir().into_bytes()),
             Stage::IrUnoptimised => Some(compiled.unoptimised_ir().into_bytes()),
             Stage::Layouts => compiled.layouts().map(|text| text.as_bytes().to_vec()),
-            Stage::Ptx => compiled.ptx().map(|text| text.as_bytes().to_vec()),
+            Stage::Ptx => compiled.annotated_ptx().map(String::into_bytes),
             Stage::Cubin => compiled.cubin()?,
+            Stage::Sass => compiled.sass()?.map(String::into_bytes),
         };
         let mut stage = contents.ok_or_else(|| {
             Error::Signature(format!(

@@ -6,9 +6,11 @@
 //! | ptxas ([`ptxas`]) | `TEGULA_PTXAS`, `PATH`, Python packages (`nvidia-cuda-nvcc`), `CUDA_HOME` | a process a kernel |
 //! | the driver ([`linker`]) | with the GPU | in this process, one at a time |
 //!
-//! The first that is found does the work, except that a `ptxas` named by `TEGULA_PTXAS` comes before all.
+//! The first that is found does the work, except that a `ptxas` named by `TEGULA_PTXAS` comes before all. [`nvdisasm`] turns
+//! machine code into text.
 
 pub mod linker;
+pub mod nvdisasm;
 pub mod nvjitlink;
 pub mod ptxas;
 pub mod report;
@@ -48,9 +50,16 @@ pub enum Failure {
     Unavailable(String),
 }
 
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Failure::Refused(reason) | Failure::Unavailable(reason)) = self;
+        f.write_str(reason)
+    }
+}
+
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Failure {
-        Failure::Unavailable(format!("the files of ptxas cannot be written or read: {error}"))
+        Failure::Unavailable(format!("the files of the assembler cannot be written or read: {error}"))
     }
 }
 
@@ -104,6 +113,24 @@ impl fmt::Display for Assembler {
             Assembler::Driver => f.write_str("the driver"),
         }
     }
+}
+
+/// A program of the toolkit: in the folders of `PATH`, in Python packages, or in the toolkit itself.
+fn program(name: &str, packages: &[PathBuf]) -> Option<PathBuf> {
+    let name = format!("{name}{}", std::env::consts::EXE_SUFFIX);
+    let on_path = std::env::var_os("PATH").unwrap_or_default();
+    let mut folders: Vec<PathBuf> = std::env::split_paths(&on_path).collect();
+    folders.extend(package_folders(packages, "bin"));
+    folders.extend(toolkits().map(|toolkit| toolkit.join("bin")));
+    folders.into_iter().map(|folder| folder.join(&name)).find(|path| path.is_file())
+}
+
+/// Machine code as text.
+///
+/// # Errors
+/// [`Failure`] if there is no disassembler, or if it refuses the code.
+pub fn disassemble(cubin: &[u8]) -> Result<String, Failure> {
+    nvdisasm::disassemble(cubin, PACKAGES.get().map_or(&[], Vec::as_slice))
 }
 
 static PACKAGES: OnceLock<Vec<PathBuf>> = OnceLock::new();

@@ -21,12 +21,7 @@ impl Ptxas {
 
     /// Looks in the folders of `PATH`, in Python packages (`nvidia-cuda-nvcc`), and in the toolkit that `CUDA_HOME` names.
     pub fn find(packages: &[PathBuf]) -> Option<Ptxas> {
-        let name = format!("ptxas{}", std::env::consts::EXE_SUFFIX);
-        let on_path = std::env::var_os("PATH").unwrap_or_default();
-        let mut folders: Vec<PathBuf> = std::env::split_paths(&on_path).collect();
-        folders.extend(super::package_folders(packages, "bin"));
-        folders.extend(super::toolkits().map(|toolkit| toolkit.join("bin")));
-        folders.into_iter().map(|folder| folder.join(&name)).find(|path| path.is_file()).map(Ptxas::named)
+        super::program("ptxas", packages).map(Ptxas::named)
     }
 
     /// The path of the program.
