@@ -11,7 +11,7 @@ use tegula_frontend::source_host::SourceHost;
 use tegula_frontend::{FunctionRef, FunctionSource, HostValue, Request};
 use tegula_ir::Function;
 use tegula_runtime::cuda::assemble::disassemble;
-use tegula_runtime::cuda::{Generated, listing};
+use tegula_runtime::cuda::{Code, Generated, listing};
 use tegula_runtime::warnings;
 use tegula_runtime::{
     Cache, Constant, Executable, Options, Reported, Specialization, Target, Variant, Warning, executable,
@@ -310,10 +310,17 @@ impl Compiled {
     /// # Errors
     /// [`Error::Kernel`] if there is no assembler, or if a program needs more shared memory than the GPU has.
     pub fn cubin(&self) -> Result<Option<Vec<u8>>, Error> {
-        match &self.generated {
-            Some(generated) => Ok(Some(generated.clone().assemble()?.cubin)),
-            None => Ok(None),
-        }
+        Ok(self.code()?.map(|code| code.cubin))
+    }
+
+    /// The machine code and what is known of it.
+    pub(crate) fn code(&self) -> Result<Option<Code>, Error> {
+        Ok(self.generated.clone().map(Generated::assemble).transpose()?)
+    }
+
+    /// The run-time parameters, in order.
+    pub(crate) fn parameters(&self) -> &[tegula_ir::Param] {
+        &self.optimised.params
     }
 
     /// The PTX with the lines of the source between, if it was compiled for a GPU.

@@ -42,6 +42,7 @@
 //! # Features
 //! `cli`, on by default, is the command line `tegula`; libraries should say `default-features = false`.
 
+mod ahead;
 mod argument;
 mod error;
 mod grid;
@@ -50,6 +51,7 @@ mod launch;
 mod module;
 mod signature;
 
+pub use ahead::Ahead;
 pub use argument::{Argument, Number};
 pub use error::Error;
 pub use grid::{Grid, Meta, cdiv};

@@ -3,8 +3,10 @@
 //! Results go to standard output and diagnostics to standard error. The exit code is 0 if all went well, 1 if the kernel
 //! (or its file) is at fault, and 2 if the command line is.
 
+mod build;
 mod compile;
 mod kernels;
+mod variant;
 
 use clap::{Parser, Subcommand};
 use std::io::{self, IsTerminal, Write};
@@ -20,6 +22,7 @@ use tegula::Error;
 Examples:
   tegula kernels kernels.py
   tegula compile kernels.py:vector_add --signature '*fp32,*fp32,*fp32,i32' --constexpr BLOCK=1024 --emit ir
+  tegula build kernels.py:vector_add --signature '*fp32,*fp32,*fp32,i32' --constexpr BLOCK=1024 --target sm_80,sm_90
 
 Exit codes: 0 success, 1 the kernel or its file is at fault, 2 the command line is.
 Messages are coloured on a terminal, unless NO_COLOR is set; TEGULA_WARNINGS=0 silences warnings."
@@ -31,6 +34,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    Build(build::Build),
     Compile(compile::Compile),
     Kernels(kernels::Kernels),
 }
@@ -38,6 +42,7 @@ enum Command {
 /// Runs what the command line asks for.
 pub fn run() -> ExitCode {
     let result = match Arguments::parse().command {
+        Command::Build(build) => build.run(),
         Command::Compile(compile) => compile.run(),
         Command::Kernels(kernels) => kernels.run(),
     };
