@@ -148,30 +148,48 @@ def test_too_much_shared_memory_is_refused_before_it_is_assembled():
 
 WORKER = """
 import sys
+import threading
 import torch
 sys.path.insert(0, sys.argv[1])
-from test_gpu_code import compiled, knobs
-knobs.runtime.target = "sm_90"
-for warps in (1, 2, 4, 8) * 3:
-    import test_gpu_code
-    test_gpu_code.scale.clear_cache()
-    kernel = compiled(num_warps=warps)
-    assert f".reqntid {32 * warps}," in kernel.asm["ptx"] and kernel.asm["cubin"].startswith(b"\\x7fELF")
-print("right")
+import test_gpu_code
+test_gpu_code.knobs.runtime.target = "sm_90"
+wrong = []
+
+def work(first):
+    for turn in range(12):
+        warps = (1, 2, 4, 8)[(first + turn) % 4]
+        test_gpu_code.scale.clear_cache()
+        stages = test_gpu_code.compiled(num_warps=warps).asm
+        if f".reqntid {32 * warps}," not in stages["ptx"] or not stages["cubin"].startswith(b"\\x7fELF"):
+            wrong.append(warps)
+
+threads = [threading.Thread(target=work, args=(first,)) for first in range(4)]
+for thread in threads:
+    thread.start()
+print("begun", flush=True)
+for thread in threads:
+    thread.join()
+print("wrong" if wrong else "right")
 """
 
 
-def test_processes_share_the_cache(tmp_path):
+def test_processes_and_threads_share_the_cache(tmp_path):
     here = str(pathlib.Path(__file__).parent)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     workers = [
         subprocess.Popen([sys.executable, "-c", WORKER, here], env=environment, stdout=subprocess.PIPE, text=True)
-        for _ in range(4)
+        for _ in range(8)
     ]
-    # One is killed wherever it happens to be.
-    time.sleep(1.5)
-    workers[0].send_signal(signal.SIGKILL)
+    # Some are killed wherever they happen to be.
+    for delay, worker in zip((0.0, 0.01, 0.05), workers, strict=False):
+        assert worker.stdout.readline() == "begun\n"
+        time.sleep(delay)
+        worker.send_signal(signal.SIGKILL)
     outputs = [worker.communicate(timeout=300)[0] for worker in workers]
-    assert outputs[1:] == ["right\n"] * 3
+    assert outputs[3:] == ["begun\nright\n"] * 5
+    # Who is killed may leave what it was writing; entries are whole all the same.
+    for warps in (1, 2, 4, 8):
+        scale.clear_cache()
+        assert f".reqntid {32 * warps}," in compiled(num_warps=warps).asm["ptx"]
     for warps in (1, 2, 4, 8):
         assert compiled(num_warps=warps).asm["cubin"].startswith(ELF)
