@@ -2,20 +2,47 @@
 
 use crate::constants::Objects;
 use crate::dependencies::Dependency;
+use crate::device;
+use crate::errors;
+use crate::function::JITFunction;
+use crate::grid::Grid;
+use crate::launch;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBytes, PyDict, PyTuple, PyWeakrefMethods, PyWeakrefReference};
 use tegula_runtime::{Executable, Options};
 
 /// A kernel compiled for one specialisation of its arguments; what a launch returns.
 #[pyclass(frozen, module = "tegula")]
 pub struct CompiledKernel {
+    /// The kernel that was compiled, as long as it lives.
+    pub kernel: Option<Py<PyWeakrefReference>>,
     pub executable: Executable,
     pub options: Options,
     /// What has to hold still for the kernel to be current.
     pub dependencies: Vec<Dependency>,
     /// The objects that the kernel's key refers to by address.
     pub objects: Objects,
+}
+
+/// A compiled kernel with its grid: `kernel.warmup(...)[grid]`.
+#[pyclass(frozen, module = "tegula._native")]
+pub struct CompiledLauncher {
+    kernel: Py<JITFunction>,
+    grid: Grid,
+    options: Options,
+}
+
+#[pymethods]
+impl CompiledLauncher {
+    #[pyo3(signature = (*args, **kwargs))]
+    fn __call__(
+        &self,
+        args: &Bound<'_, PyTuple>,
+        kwargs: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Option<Py<CompiledKernel>>> {
+        launch::launch_with(self.kernel.bind(args.py()), args, kwargs, &self.grid, self.options)
+    }
 }
 
 /// The instructions of machine code, with the lines of the kernel that they come from.
@@ -90,6 +117,27 @@ impl CompiledKernel {
     fn n_spills(&self) -> Option<u32> {
         let bytes = self.executable.cuda()?.code().report.spilled_bytes?;
         Some(bytes.div_ceil(REGISTER_BYTES))
+    }
+
+    /// With a grid, to be called with all arguments in order, as the kernel itself is: the options are those of the compilation.
+    fn __getitem__(&self, py: Python<'_>, grid: &Bound<'_, PyAny>) -> PyResult<CompiledLauncher> {
+        let alive = self.kernel.as_ref().and_then(|kernel| kernel.bind(py).upgrade());
+        let Some(kernel) = alive.and_then(|kernel| kernel.cast_into::<JITFunction>().ok()) else {
+            return Err(PyRuntimeError::new_err(format!("the kernel `{}` is gone", self.name())));
+        };
+        Ok(CompiledLauncher { kernel: kernel.unbind(), grid: Grid::new(grid)?, options: self.options })
+    }
+
+    /// Loads the machine code onto a device, as the first launch there would. `device` is torch's current one if it is not given; on the
+    /// CPU there is nothing to load.
+    #[pyo3(signature = (device = None))]
+    fn _init_handles(&self, py: Python<'_>, device: Option<u32>) -> PyResult<()> {
+        let Some(cuda) = self.executable.cuda() else { return Ok(()) };
+        let device = match device {
+            Some(device) => device,
+            None => device::torch_device(py)?.unwrap_or(0),
+        };
+        cuda.module(device).map(drop).map_err(|error| errors::to_python(py, &error))
     }
 
     fn __repr__(&self) -> String {

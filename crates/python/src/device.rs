@@ -150,7 +150,7 @@ pub fn of_compilation(py: Python<'_>, place: Option<Place>) -> PyResult<Target> 
 }
 
 /// The device that torch computes on, if the program uses CUDA through torch.
-fn torch_device(py: Python<'_>) -> PyResult<Option<u32>> {
+pub fn torch_device(py: Python<'_>) -> PyResult<Option<u32>> {
     let modules = py.import("sys")?.getattr("modules")?;
     let Ok(cuda) = modules.get_item("torch.cuda") else { return Ok(None) };
     if !cuda.call_method0("is_initialized")?.is_truthy()? {

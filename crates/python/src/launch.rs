@@ -16,7 +16,7 @@ use crate::specialize::{Arguments, Purpose};
 use crate::warnings;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyDict, PyTuple, PyWeakrefReference};
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -63,7 +63,20 @@ pub fn launch(
     keywords: Option<&Bound<'_, PyDict>>,
     grid: &Grid,
 ) -> PyResult<Option<Py<CompiledKernel>>> {
-    errors::guarded(kernel.py(), &kernel.get().name, || run(kernel, positional, keywords, grid))
+    errors::guarded(kernel.py(), &kernel.get().name, || run(kernel, positional, keywords, grid, None))
+}
+
+/// The same with options that have been chosen before, in the place of those among the keywords.
+pub fn launch_with(
+    kernel: &Bound<'_, JITFunction>,
+    positional: &Bound<'_, PyTuple>,
+    keywords: Option<&Bound<'_, PyDict>>,
+    grid: &Grid,
+    options: Options,
+) -> PyResult<Option<Py<CompiledKernel>>> {
+    errors::guarded(kernel.py(), &kernel.get().name, || {
+        run(kernel, positional, keywords, grid, Some(options))
+    })
 }
 
 fn run(
@@ -71,11 +84,13 @@ fn run(
     positional: &Bound<'_, PyTuple>,
     keywords: Option<&Bound<'_, PyDict>>,
     grid: &Grid,
+    chosen: Option<Options>,
 ) -> PyResult<Option<Py<CompiledKernel>>> {
     let py = kernel.py();
     let function = kernel.get();
     function.call_hooks(positional, keywords)?;
     let (bound, options) = bind(&function.name, &function.parameters, positional, keywords)?;
+    let options = chosen.unwrap_or(options);
     let purpose = match (function.interpret, DEBUG.load(Ordering::Relaxed)) {
         (true, _) => Purpose::Interpretation,
         (false, true) => Purpose::CheckedLaunch,
@@ -246,6 +261,7 @@ fn find_or_compile(
 
 /// A kernel after the front end, with what the front end read of the live program.
 pub struct Lowered {
+    kernel: Option<Py<PyWeakrefReference>>,
     function: Result<Function, Error>,
     dependencies: Vec<Dependency>,
     objects: Objects,
@@ -270,7 +286,9 @@ impl Lowered {
         // The kernel holds what is compiled: were it held in turn, neither would ever be freed.
         kept.retain(|object| !object.is(kernel));
         kept.extend(objects.into_iter().map(Bound::unbind));
-        Lowered { function, dependencies, objects: kept }
+        // Held weakly, for the same reason.
+        let kernel = PyWeakrefReference::new(kernel).ok().map(Bound::unbind);
+        Lowered { kernel, function, dependencies, objects: kept }
     }
 
     /// Runs passes and back end, which need no Python, and makes the object that Python gets.
@@ -283,6 +301,7 @@ impl Lowered {
         let executable = Executable::new(self.function?, target, &options, cache.as_ref())?;
         Python::attach(|py| {
             let compiled = CompiledKernel {
+                kernel: self.kernel,
                 executable,
                 options,
                 dependencies: self.dependencies,
