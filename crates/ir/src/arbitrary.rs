@@ -264,7 +264,9 @@ impl Generator<'_, '_> {
                 use BinaryOp::*;
                 let lhs = match op {
                     And | Or | Xor | Shl | Shr | MulHigh => self.number(Scalar::is_int),
-                    Pow | Atan2 | Hypot | CopySign | NextAfter | Remainder => self.number(Scalar::is_float),
+                    DivRn | Pow | Atan2 | Hypot | CopySign | NextAfter | Remainder => {
+                        self.number(Scalar::is_float)
+                    }
                     _ => self.number(|_| true),
                 };
                 let ty = self.ty(lhs);

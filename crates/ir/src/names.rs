@@ -82,6 +82,7 @@ names! {
         Sub => "sub",
         Mul => "mul",
         Div => "div",
+        DivRn => "div_rn",
         Rem => "rem",
         And => "and",
         Or => "or",

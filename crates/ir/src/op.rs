@@ -95,8 +95,11 @@ pub enum BinaryOp {
     Add,
     Sub,
     Mul,
-    /// Integers truncate; division by zero gives 0 and never traps.
+    /// Integers truncate; division by zero gives 0 and never traps. Quotients of fp32 may be 2 ulp off on a GPU, as CUDA's
+    /// `div.full`; see [`BinaryOp::DivRn`].
     Div,
+    /// Floats: the quotient, correctly rounded on every target.
+    DivRn,
     /// The sign of the dividend, as in C; of floats, `fmod`. Integer remainder by zero gives 0.
     Rem,
     And,

@@ -104,7 +104,7 @@ fn float_binary(op: BinaryOp, scalar: Scalar, a: f64, b: f64) -> Option<f64> {
         BinaryOp::Add => a + b,
         BinaryOp::Sub => a - b,
         BinaryOp::Mul => a * b,
-        BinaryOp::Div => a / b,
+        BinaryOp::Div | BinaryOp::DivRn => a / b,
         BinaryOp::Rem => a % b,
         BinaryOp::Min | BinaryOp::Max | BinaryOp::MinNan | BinaryOp::MaxNan if zeros_differ => return None,
         BinaryOp::Min => a.min(b),

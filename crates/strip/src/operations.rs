@@ -324,7 +324,7 @@ fn real_binary<T: Target, A: Arithmetic>(op: BinaryOp, operands: Operands) -> Op
         BinaryOp::Add => real_with_operands::<T, A, Add<A::Number>>(operands),
         BinaryOp::Sub => real_with_operands::<T, A, Sub<A::Number>>(operands),
         BinaryOp::Mul => real_with_operands::<T, A, Mul<A::Number>>(operands),
-        BinaryOp::Div => real_with_operands::<T, A, Div<A::Number>>(operands),
+        BinaryOp::Div | BinaryOp::DivRn => real_with_operands::<T, A, Div<A::Number>>(operands),
         BinaryOp::Rem => real_with_operands::<T, A, Rem<A::Number>>(operands),
         BinaryOp::Min => real_with_operands::<T, A, Min<A::Number>>(operands),
         BinaryOp::Max => real_with_operands::<T, A, Max<A::Number>>(operands),

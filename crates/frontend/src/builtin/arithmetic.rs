@@ -48,7 +48,7 @@ pub static FUNCTIONS: &[Builtin] = &[
         signature: "x, y",
         method: false,
         doc: "Divides fp32 numbers, correctly rounded to nearest even.",
-        lower: float_divide,
+        lower: |cx, args| float_divide(cx, args, BinaryOp::DivRn),
     },
     Builtin {
         name: "fma",
@@ -282,10 +282,11 @@ fn fast_divide(cx: &mut Lowering<'_, '_>, args: &[Value]) -> Result<Value> {
         let message = "`ieee_rounding` and `approx` exclude each other";
         return Err(Box::new(cx.error(message).with_help("leave one of them out")));
     }
-    float_divide(cx, args)
+    let op = if cx.truth("ieee_rounding", &args[2])? { BinaryOp::DivRn } else { BinaryOp::Div };
+    float_divide(cx, args, op)
 }
 
-fn float_divide(cx: &mut Lowering<'_, '_>, args: &[Value]) -> Result<Value> {
+fn float_divide(cx: &mut Lowering<'_, '_>, args: &[Value], op: BinaryOp) -> Result<Value> {
     let lhs = Value::Tensor(cx.to_tensor(&args[0])?);
     let rhs = Value::Tensor(cx.to_tensor(&args[1])?);
     let common = common_type(cx, &lhs, &rhs, Operation::Arithmetic)?;
@@ -296,7 +297,7 @@ fn float_divide(cx: &mut Lowering<'_, '_>, args: &[Value]) -> Result<Value> {
         return Err(Box::new(cx.error(message).with_help("write `a / b`, or cast to `tl.float32` first")));
     }
     let (lhs, rhs) = promote(cx, &lhs, &rhs, Operation::Arithmetic)?;
-    Ok(Value::Tensor(apply(cx, BinaryOp::Div, lhs, rhs)))
+    Ok(Value::Tensor(apply(cx, op, lhs, rhs)))
 }
 
 fn fused_multiply_add(cx: &mut Lowering<'_, '_>, args: &[Value]) -> Result<Value> {

@@ -124,42 +124,42 @@ def mul_ru(x, y):
 
 def div_rz(x, y):
     """The quotient of two floats, rounded towards zero."""
-    near = x / y
+    near = tl.div_rn(x, y)
     return _zero(near, tl.fma(-near, y, x) * tl.extra.libdevice.copysign(1.0, y))
 
 
 def div_rd(x, y):
     """The quotient of two floats, rounded down."""
-    near = x / y
+    near = tl.div_rn(x, y)
     return _down(near, tl.fma(-near, y, x) * tl.extra.libdevice.copysign(1.0, y))
 
 
 def div_ru(x, y):
     """The quotient of two floats, rounded up."""
-    near = x / y
+    near = tl.div_rn(x, y)
     return _up(near, tl.fma(-near, y, x) * tl.extra.libdevice.copysign(1.0, y))
 
 
 def rcp_rn(x):
     """One over a float, rounded to nearest even."""
-    return 1 / x
+    return tl.div_rn(1.0, x)
 
 
 def rcp_rz(x):
     """One over a float, rounded towards zero."""
-    near = 1 / x
+    near = tl.div_rn(1.0, x)
     return _zero(near, tl.fma(-near, x, 1.0) * tl.extra.libdevice.copysign(1.0, x))
 
 
 def rcp_rd(x):
     """One over a float, rounded down."""
-    near = 1 / x
+    near = tl.div_rn(1.0, x)
     return _down(near, tl.fma(-near, x, 1.0) * tl.extra.libdevice.copysign(1.0, x))
 
 
 def rcp_ru(x):
     """One over a float, rounded up."""
-    near = 1 / x
+    near = tl.div_rn(1.0, x)
     return _up(near, tl.fma(-near, x, 1.0) * tl.extra.libdevice.copysign(1.0, x))
 
 

@@ -383,7 +383,9 @@ impl<'f> Check<'f> {
                 self.scalar("the left operand", lhs)?
             }
             And | Or | Xor | Shl | Shr | MulHigh => self.int("the left operand", lhs)?,
-            Pow | Atan2 | Hypot | CopySign | NextAfter | Remainder => self.float("the left operand", lhs)?,
+            DivRn | Pow | Atan2 | Hypot | CopySign | NextAfter | Remainder => {
+                self.float("the left operand", lhs)?
+            }
         };
         is(self.result(), "the result", ty, "the operands")
     }

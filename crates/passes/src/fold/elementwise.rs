@@ -189,7 +189,7 @@ impl Folder<'_> {
             Add if is(rhs, -0.0) => Some(Folded::Value(lhs)),
             Add if is(lhs, -0.0) => Some(Folded::Value(rhs)),
             Sub if is(rhs, 0.0) => Some(Folded::Value(lhs)),
-            Mul | Div if is(rhs, 1.0) => Some(Folded::Value(lhs)),
+            Mul | Div | DivRn if is(rhs, 1.0) => Some(Folded::Value(lhs)),
             Mul if is(lhs, 1.0) => Some(Folded::Value(rhs)),
             Min | Max | MinNan | MaxNan if lhs == rhs => Some(Folded::Value(lhs)),
             _ => None,

@@ -12,11 +12,12 @@ trait Element: Number + std::fmt::Debug {
     fn expected(op: BinaryOp, a: Self, b: Self) -> Option<Self>;
 }
 
-const BINARY: [BinaryOp; 15] = [
+const BINARY: [BinaryOp; 16] = [
     BinaryOp::Add,
     BinaryOp::Sub,
     BinaryOp::Mul,
     BinaryOp::Div,
+    BinaryOp::DivRn,
     BinaryOp::Rem,
     BinaryOp::And,
     BinaryOp::Or,
@@ -109,7 +110,7 @@ macro_rules! float_element {
                     BinaryOp::Add => a + b,
                     BinaryOp::Sub => a - b,
                     BinaryOp::Mul => a * b,
-                    BinaryOp::Div => a / b,
+                    BinaryOp::Div | BinaryOp::DivRn => a / b,
                     BinaryOp::Rem => a % b,
                     BinaryOp::Min => a.min(b),
                     BinaryOp::Max => a.max(b),
