@@ -37,9 +37,22 @@ pub struct AxisAnalysis {
 impl AxisAnalysis {
     /// Analyses a function.
     pub fn new(function: &Function) -> AxisAnalysis {
+        AxisAnalysis::with(function, false)
+    }
+
+    /// Analyses a function, for what its addresses are.
+    ///
+    /// Kernels wrap indices around: `(start + arange(0, 128)) % n`, where the sign of `start` and `n` is beyond what can be proven. This
+    /// takes for granted that a remainder by a number known at run time alone is of numbers from 0 by one above: otherwise,
+    /// neighbours would be `n` elements apart, on both sides of the array's start. Remainders by constants are not concerned.
+    pub fn of_indices(function: &Function) -> AxisAnalysis {
+        AxisAnalysis::with(function, true)
+    }
+
+    fn with(function: &Function, wraps_forward: bool) -> AxisAnalysis {
         let infos =
             (0..function.value_count()).map(|index| AxisInfo::unknown(function.ty(Value(index as u32))));
-        let mut analysis = Analysis { function, infos: infos.collect() };
+        let mut analysis = Analysis { function, wraps_forward, infos: infos.collect() };
         for param in &function.params {
             let mut info = AxisInfo::unknown(&param.ty);
             info.set_divisor(param.divisible_by.max(1).into());
@@ -57,6 +70,8 @@ impl AxisAnalysis {
 
 struct Analysis<'f> {
     function: &'f Function,
+    /// Whether remainders by numbers that are no constants are taken to be of numbers from 0 by numbers above.
+    wraps_forward: bool,
     infos: Vec<AxisInfo>,
 }
 

@@ -300,7 +300,11 @@ impl Analysis<'_> {
                 info.non_negative |= a.non_negative;
                 info.set_divisor(every_a.min(every_b));
                 // A remainder by zero is zero, which does not count up.
-                if a.non_negative && b.constant.is_some_and(|divisor| divisor != 0) {
+                let counts_up = match b.constant {
+                    Some(divisor) => a.non_negative && divisor != 0,
+                    None => self.wraps_forward,
+                };
+                if counts_up {
                     remainder(&mut info, a, every_b);
                 }
             }

@@ -140,3 +140,16 @@ fn promises_are_believed() {
         4
     );
 }
+
+#[test]
+fn wrapped_indices_count_up_where_that_is_taken_for_granted() {
+    let wrapped = format!(
+        "{OFFSETS} %k = constant 16 : i32 %sixteens = mul %n, %k : i32 %ns = splat %sixteens : <64xi32> \
+         %v = rem %offsets, %ns : <64xi32> print \"v\" (%v)"
+    );
+    assert_eq!(facts(&wrapped, 0).0, 1);
+    let function = kernel(&wrapped);
+    let value = named(&function)["v"];
+    let info = AxisAnalysis::of_indices(&function).of(value).clone();
+    assert_eq!((info.contiguity(0), info.divisibility(0)), (16, 16));
+}
