@@ -7,7 +7,8 @@
 //! different arrays, or the same places in the same threads.
 
 use crate::layouts::{Assignment, LayoutId};
-use rustc_hash::{FxHashMap, FxHashSet};
+use crate::roots::Roots;
+use rustc_hash::FxHashSet;
 use tegula_ir::{Function, Op, OpId, RegionId, Value, ValueDef};
 use tegula_layout::Dim;
 
@@ -18,28 +19,13 @@ pub(crate) struct Hazards {
 
 impl Hazards {
     pub fn new(function: &Function, layouts: &Assignment) -> Hazards {
-        let mut walk = Walk { function, layouts, roots: FxHashMap::default(), before: FxHashSet::default() };
+        let mut walk = Walk { function, layouts, roots: Roots::new(function), before: FxHashSet::default() };
         walk.region(function.body, Vec::new());
         Hazards { before: walk.before }
     }
 
     pub fn barrier_before(&self, op: OpId) -> bool {
         self.before.contains(&op)
-    }
-}
-
-/// Where a pointer may lead: parameters, or anywhere.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Roots {
-    parameters: Vec<u32>,
-    anywhere: bool,
-}
-
-impl Roots {
-    fn meets(&self, other: &Roots) -> bool {
-        self.anywhere
-            || other.anywhere
-            || self.parameters.iter().any(|parameter| other.parameters.contains(parameter))
     }
 }
 
@@ -56,7 +42,7 @@ struct Access {
 struct Walk<'a> {
     function: &'a Function,
     layouts: &'a Assignment,
-    roots: FxHashMap<Value, Roots>,
+    roots: Roots<'a>,
     before: FxHashSet<OpId>,
 }
 
@@ -153,97 +139,12 @@ impl Walk<'_> {
         if same_threads {
             return false;
         }
-        let roots = self.roots(before.pointer);
-        roots.meets(&self.roots(after.pointer))
+        self.roots.may_meet(before.pointer, after.pointer)
     }
 
     fn has_copies(&self, layout: LayoutId) -> bool {
         let layout = self.layouts.set.get(layout);
         layout.free_variable_mask(Dim::Lane) != 0 || layout.free_variable_mask(Dim::Warp) != 0
-    }
-
-    fn roots(&mut self, pointer: Value) -> Roots {
-        if let Some(roots) = self.roots.get(&pointer) {
-            return roots.clone();
-        }
-        // A carried pointer is found while its own root is asked for.
-        self.roots.insert(pointer, Roots::default());
-        let roots = self.find(pointer);
-        self.roots.insert(pointer, roots.clone());
-        roots
-    }
-
-    fn union(&mut self, values: &[Value]) -> Roots {
-        let mut union = Roots::default();
-        for &value in values {
-            let roots = self.roots(value);
-            union.anywhere |= roots.anywhere;
-            union.parameters.extend(roots.parameters);
-        }
-        union.parameters.sort_unstable();
-        union.parameters.dedup();
-        union
-    }
-
-    fn find(&mut self, pointer: Value) -> Roots {
-        let function = self.function;
-        let anywhere = Roots { parameters: Vec::new(), anywhere: true };
-        match function.value(pointer).def {
-            ValueDef::Param(index) => Roots { parameters: vec![index], anywhere: false },
-            ValueDef::RegionArg { region, index } => {
-                self.sources_of_argument(region, index as usize).unwrap_or(anywhere)
-            }
-            ValueDef::Result { op, index } => {
-                let data = function.op(op);
-                match &data.op {
-                    Op::AddPointer { pointer, .. } => self.roots(*pointer),
-                    Op::Splat { value }
-                    | Op::Broadcast { value }
-                    | Op::ExpandDims { value, .. }
-                    | Op::Reshape { value }
-                    | Op::Transpose { value, .. }
-                    | Op::Split { value }
-                    | Op::Slice { value, .. }
-                    | Op::Index { value, .. }
-                    | Op::Annotate { value, .. } => self.roots(*value),
-                    Op::Select { on_true, on_false, .. } => self.union(&[*on_true, *on_false]),
-                    Op::Join { lhs, rhs } | Op::Concatenate { lhs, rhs, .. } => self.union(&[*lhs, *rhs]),
-                    Op::If { then, otherwise, .. } => {
-                        let yields = [*then, *otherwise].map(|id| function.region(id).yields[index as usize]);
-                        self.union(&yields)
-                    }
-                    Op::For { inits, body, .. } => {
-                        let next = function.region(*body).yields[index as usize];
-                        self.union(&[inits[index as usize], next])
-                    }
-                    Op::While { condition, .. } => {
-                        self.roots(function.region(*condition).yields[index as usize + 1])
-                    }
-                    _ => anywhere,
-                }
-            }
-        }
-    }
-
-    /// What a loop's argument starts from and is followed by.
-    fn sources_of_argument(&mut self, region: RegionId, index: usize) -> Option<Roots> {
-        let function = self.function;
-        for op in (0..function.op_count() as u32).map(OpId) {
-            match &function.op(op).op {
-                Op::For { inits, body, .. } if *body == region => {
-                    let place = index.checked_sub(1)?;
-                    return Some(self.union(&[inits[place], function.region(region).yields[place]]));
-                }
-                Op::While { inits, condition, body } if *condition == region => {
-                    return Some(self.union(&[inits[index], function.region(*body).yields[index]]));
-                }
-                Op::While { condition, body, .. } if *body == region => {
-                    return Some(self.roots(function.region(*condition).yields[index + 1]));
-                }
-                _ => {}
-            }
-        }
-        None
     }
 }
 

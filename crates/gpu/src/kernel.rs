@@ -37,6 +37,17 @@ impl Options {
     }
 }
 
+/// The most shared memory that a thread block may have, in bytes (CUDA C++ Programming Guide, "Technical Specifications per Compute
+/// Capability").
+pub(crate) fn shared_limit(target: Target) -> u32 {
+    let kibibytes = match target.architecture {
+        80 | 87 => 163,
+        90 | 100 | 101 | 103 | 110 => 227,
+        _ => 99,
+    };
+    kibibytes * 1024
+}
+
 /// A compiled kernel, for an assembler and a launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kernel {

@@ -27,11 +27,14 @@
 //! assert!(kernel.ptx.contains("ld.global.v4.b32"));
 //! ```
 
+mod channels;
 mod hazards;
 mod kernel;
 mod layouts;
 mod lower;
 mod padding;
+mod roots;
+mod users;
 
 pub use kernel::{Kernel, Options, ParameterKind};
 pub use tegula_ptx::Target;
@@ -46,7 +49,7 @@ use tegula_passes::AxisAnalysis;
 /// The function does what the target, or this compiler, cannot: the diagnostic names the operation and its place.
 pub fn compile(function: &Function, target: Target, options: &Options) -> Result<Kernel, Box<Diagnostic>> {
     options.check(target)?;
-    let axis = AxisAnalysis::new(function);
+    let axis = AxisAnalysis::of_indices(function);
     let layouts = Assignment::new(function, &axis, target, options);
-    lower::lower(function, layouts, axis, target, options)
+    lower::lower(function, &layouts, &axis, target, options)
 }

@@ -97,3 +97,59 @@ fn kernels_assemble_without_spills() {
         }
     }
 }
+
+fn for_hopper(name: &str, options: &Options) -> Kernel {
+    let kernels = kernels();
+    let (_, text) = kernels.iter().find(|(found, _)| found == name).expect("the kernel is in the folder");
+    let function = tegula_ir::Function::parse(text).expect("the kernel is read");
+    compile(&function, Target::specific(90), options).expect("the kernel compiles")
+}
+
+/// Where in the PTX each of some texts is, in order from the first on.
+fn in_order(ptx: &str, texts: &[&str]) {
+    let mut rest = ptx;
+    for text in texts {
+        let place =
+            rest.find(text).unwrap_or_else(|| panic!("no `{text}` after what was found before: {ptx}"));
+        rest = &rest[place + text.len()..];
+    }
+}
+
+#[test]
+fn a_hopper_matmul_fetches_ahead_and_accumulates_in_flight() {
+    let matmul = for_hopper("matmul", &Options::default());
+    // Only the result changes its layout, to be stored.
+    assert_eq!(conversions(&matmul), 1, "{}", matmul.layouts);
+    let fill = "cp.async.cg.shared.global";
+    let ahead = [fill, "cp.async.commit_group", fill, "cp.async.commit_group"];
+    let steady = [
+        "cp.async.wait_group 1;",
+        "fence.proxy.async.shared::cta",
+        "bar.sync 0",
+        "wgmma.fence.sync.aligned",
+        "wgmma.mma_async",
+        "wgmma.commit_group",
+        fill,
+        "cp.async.commit_group",
+        "wgmma.wait_group.sync.aligned 1;",
+        "wgmma.wait_group.sync.aligned 0;",
+    ];
+    in_order(&matmul.ptx, &[&ahead[..], &steady[..]].concat());
+}
+
+#[test]
+fn one_stage_fetches_nothing_ahead() {
+    let matmul = for_hopper("matmul", &Options { num_stages: 1, ..Options::default() });
+    assert!(!matmul.ptx.contains("cp.async.commit_group"), "{}", matmul.ptx);
+    in_order(&matmul.ptx, &["bar.sync", "cp.async.cg", "cp.async.wait_all", "bar.sync", "wgmma.mma_async"]);
+    let three = for_hopper("matmul", &Options::default());
+    assert!(matmul.shared_bytes < three.shared_bytes);
+}
+
+#[test]
+fn probabilities_stay_in_registers() {
+    let attention = for_hopper("attention", &Options::default());
+    let first = attention.ptx.find("wgmma.mma_async").expect("attention multiplies");
+    // The second product takes its left operand from four registers, as the first one's results lie.
+    assert!(attention.ptx[first..].contains("}, {%r"), "{}", attention.ptx);
+}

@@ -59,14 +59,21 @@ fn collect(function: &Function, region: RegionId, axis: &AxisAnalysis, accesses:
             continue;
         }
         let info = axis.of(pointer);
-        let mut order: Vec<u8> = (0..ty.shape.rank() as u8).rev().collect();
-        // A stable sort: where nothing is known, the last axis is the fastest.
-        order.sort_by_key(|&axis| std::cmp::Reverse(info.contiguity(axis as usize)));
+        let order = access_order(axis, pointer, &ty.shape);
         let bytes = element_bytes(function, pointer);
         let fastest = order[0] as usize;
         let vector = u64::from(info.vector_width(fastest)).min(VECTOR_BYTES / bytes);
         accesses.push(Access { op, shape: ty.shape.clone(), order, vector });
     }
+}
+
+/// The axes of a block of pointers, from the fastest in memory to the slowest.
+pub(crate) fn access_order(axis: &AxisAnalysis, pointer: Value, shape: &Shape) -> Vec<u8> {
+    let info = axis.of(pointer);
+    let mut order: Vec<u8> = (0..shape.rank() as u8).rev().collect();
+    // A stable sort: where nothing is known, the last axis is the fastest.
+    order.sort_by_key(|&axis| std::cmp::Reverse(info.contiguity(axis as usize)));
+    order
 }
 
 /// The bytes of an element that a block of pointers points to.

@@ -4,7 +4,7 @@
 //! reached. A flexible value passes what is wanted of it on to its operands.
 
 use super::flexible::reshapes_in_place;
-use super::{Assignment, LayoutId, without_axis};
+use super::{Assignment, LayoutId, Operand, without_axis};
 use tegula_ir::{Function, Op, OpId, RegionId, Value};
 
 /// Fills in what is wanted of every value.
@@ -91,8 +91,13 @@ impl Demand<'_> {
             }
             Op::Dot { lhs, rhs, accumulator, .. } => {
                 let product = self.assignment.products[&op].clone();
-                self.want(*lhs, product.lhs_id);
-                self.want(*rhs, product.rhs_id);
+                for (value, operand) in product.operands(*lhs, *rhs) {
+                    match operand {
+                        Operand::Fragment { id, .. } | Operand::Scratch { id } => self.want(value, *id),
+                        Operand::Stored { .. } => self.want_anywhere(value),
+                        Operand::Staged { .. } => {}
+                    }
+                }
                 if let Some(accumulator) = accumulator {
                     self.want(*accumulator, product.accumulator_id);
                 }

@@ -16,16 +16,22 @@ mod flexible;
 mod product;
 mod set;
 mod text;
+mod tile;
+mod warpgroup;
 
-pub(crate) use product::{Product, Unit};
+pub(crate) use product::{Operand, Product, Unit};
 pub(crate) use set::{LayoutId, LayoutSet, register_map, without_axis};
+pub(crate) use tile::{SharedTile, warpgroup_operand};
+pub(crate) use warpgroup::ROWS as WARPGROUP_ROWS;
 
+use crate::users::Users;
 use crate::{Options, Target};
 use rustc_hash::FxHashMap;
 use tegula_ir::{Function, OpId, Value};
 use tegula_passes::AxisAnalysis;
 
 /// The layouts of a function's blocks.
+#[derive(Clone)]
 pub(crate) struct Assignment {
     pub set: LayoutSet,
     /// For each value: its layout, unless it is a scalar or flexible.
@@ -51,10 +57,21 @@ impl Assignment {
         };
         let flexible = flexible::flexible_values(function);
         coalesce::anchor_memory(function, axis, &mut assignment);
-        product::anchor_products(function, target, &mut assignment);
+        product::anchor_products(function, axis, target, &mut assignment);
+        tile::settle(function, &Users::new(function), &mut assignment);
         class::settle_homes(function, &flexible, &mut assignment);
         demand::collect(function, &flexible, &mut assignment);
         assignment
+    }
+
+    /// The tile of a load that is staged.
+    pub fn tile_of(&self, load: OpId) -> Option<&SharedTile> {
+        self.products.values().find_map(|product| {
+            [&product.lhs, &product.rhs].into_iter().find_map(|operand| match operand {
+                Operand::Staged { staged, tile } if staged.load == load => Some(tile),
+                _ => None,
+            })
+        })
     }
 
     /// The layout of a value that has a home.

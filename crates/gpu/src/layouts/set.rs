@@ -11,6 +11,7 @@ use tegula_layout::{Blocked, Dim, Layout, Space, WARP_LANES};
 pub(crate) struct LayoutId(pub u32);
 
 /// Layouts by number. All are canonical: no thread holds an element in two registers.
+#[derive(Clone)]
 pub(crate) struct LayoutSet {
     layouts: Vec<Layout>,
     known: FxHashMap<Layout, LayoutId>,

@@ -53,14 +53,14 @@ impl Lowering<'_> {
     }
 
     /// Registers that a value's elements can be moved to.
-    fn room_for(&mut self, value: Value) -> Registers {
+    pub(super) fn room_for(&mut self, value: Value) -> Registers {
         let count = self.layouts.home_of(value).map_or(1, |home| self.layouts.set.registers(home));
         let class = class_of(self.element(value));
         (0..count).map(|_| self.code.fresh(class)).collect()
     }
 
     /// Moves several values at once: what one move overwrites is read before.
-    fn assign_all(&mut self, targets: &[Registers], sources: &[Registers]) {
+    pub(super) fn assign_all(&mut self, targets: &[Registers], sources: &[Registers]) {
         let pairs: Vec<(Register, Register)> = (targets.iter().zip(sources))
             .flat_map(|(target, source)| target.iter().copied().zip(source.iter().copied()))
             .filter(|(target, source)| target != source)
@@ -84,15 +84,19 @@ impl Lowering<'_> {
         values.iter().map(|&value| self.room_for(value)).collect()
     }
 
-    fn bind_all(&mut self, values: &[Value], registers: &[Registers]) -> Result<()> {
+    pub(super) fn bind_all(&mut self, values: &[Value], registers: &[Registers]) -> Result<()> {
         values.iter().zip(registers).try_for_each(|(&value, registers)| self.bind(value, registers.clone()))
     }
 
-    fn read_all(&self, values: &[Value], like: &[Value]) -> Vec<Registers> {
+    pub(super) fn read_all(&self, values: &[Value], like: &[Value]) -> Vec<Registers> {
         values.iter().zip(like).map(|(&value, &like)| self.registers_of(value, like)).collect()
     }
 
     pub(super) fn for_loop(&mut self, id: OpId) -> Result<()> {
+        let distance = self.distance(id);
+        if distance > 0 {
+            return self.pipelined_loop(id, distance);
+        }
         let function = self.function;
         let data = function.op(id);
         let Op::For { lower, upper, step, inits, body, .. } = &data.op else {
@@ -107,13 +111,20 @@ impl Lowering<'_> {
         let sources = self.read_all(inits, carried);
         self.assign_all(&rooms, &sources);
         let (start, end) = (self.code.label(), self.code.label());
+        let before = self.scratch;
         self.scratch.forget();
         self.code.place(start);
         let goes_on = self.goes_on(counter, upper, step, ty);
         self.code.branch(Some(fails(goes_on)), end, self.uniform());
         self.scalars.insert(index, counter);
         self.bind_all(carried, &rooms)?;
+        let outer_defers = std::mem::replace(&mut self.defers, false);
+        self.rooms.push(rooms.clone());
+        self.loop_depth += 1;
         self.region(*body)?;
+        self.loop_depth -= 1;
+        self.rooms.pop();
+        self.defers = outer_defers;
         let next = self.read_all(&region.yields, carried);
         self.assign_all(&rooms, &next);
         // The index must not wrap past its type: the loop ends first where the next step would.
@@ -122,12 +133,18 @@ impl Lowering<'_> {
         self.code.assign(counter, advanced);
         self.code.branch(Some(fails(wraps)), start, self.uniform());
         self.code.place(end);
-        self.scratch.forget();
+        self.scratch.release_to(before);
         self.bind_all(&data.results, &rooms)
     }
 
     /// Whether the index is on the near side of the upper bound, in the direction of the step.
-    fn goes_on(&mut self, counter: Register, upper: Register, step: Register, ty: Type) -> Register {
+    pub(super) fn goes_on(
+        &mut self,
+        counter: Register,
+        upper: Register,
+        step: Register,
+        ty: Type,
+    ) -> Register {
         let up = self.code.compare(Comparison::Less, ty, counter.into(), upper.into());
         if matches!(ty, Type::U32 | Type::U64) {
             return up;
@@ -137,7 +154,7 @@ impl Lowering<'_> {
         self.code.select(Type::Pred, positive, up.into(), down.into())
     }
 
-    fn wraps(&mut self, before: Register, after: Register, step: Register, ty: Type) -> Register {
+    pub(super) fn wraps(&mut self, before: Register, after: Register, step: Register, ty: Type) -> Register {
         let up = self.code.compare(Comparison::Less, ty, after.into(), before.into());
         if matches!(ty, Type::U32 | Type::U64) {
             return up;
@@ -162,9 +179,11 @@ impl Lowering<'_> {
         self.assign_all(&rooms, &sources);
         let (start, end) = (self.code.label(), self.code.label());
         let outcome = self.room_for_all(results);
+        let before = self.scratch;
         self.scratch.forget();
         self.code.place(start);
         self.bind_all(&test.args, &rooms)?;
+        self.loop_depth += 1;
         self.region(condition)?;
         let passed = self.read_all(&test.yields[1..], results);
         self.assign_all(&outcome, &passed);
@@ -173,11 +192,12 @@ impl Lowering<'_> {
         let arguments = self.read_all(&test.yields[1..], &inner.args);
         self.bind_all(&inner.args, &arguments)?;
         self.region(body)?;
+        self.loop_depth -= 1;
         let next = self.read_all(&inner.yields, &test.args);
         self.assign_all(&rooms, &next);
         self.code.branch(None, start, self.uniform());
         self.code.place(end);
-        self.scratch.forget();
+        self.scratch.release_to(before);
         self.bind_all(results, &outcome)
     }
 
@@ -205,7 +225,7 @@ impl Lowering<'_> {
         let values = self.read_all(&function.region(otherwise).yields, results);
         self.assign_all(&rooms, &values);
         self.code.place(end);
-        self.scratch.forget();
+        self.scratch.release_to(before);
         self.bind_all(results, &rooms)
     }
 
@@ -248,7 +268,7 @@ impl Lowering<'_> {
     }
 
     /// Whether all lanes of a warp take the same way here.
-    fn uniform(&self) -> bool {
+    pub(super) fn uniform(&self) -> bool {
         self.divergent == 0
     }
 }

@@ -7,7 +7,9 @@ use crate::layouts::LayoutId;
 use rustc_hash::FxHashMap;
 use tegula_ir::Element;
 use tegula_layout::span::{Span, multiply};
-use tegula_layout::{Conversion, Layout, SharedAccess, SharedExchange, ShufflePlan, ThreadFunction};
+use tegula_layout::{
+    Conversion, Layout, SharedAccess, SharedExchange, ShufflePlan, ThreadFunction, VectorAccess,
+};
 use tegula_ptx::{Address, Class, MathOp, Operand, Register, Shuffle, ShuffleMode, Space, Type};
 
 impl Lowering<'_> {
@@ -198,17 +200,26 @@ impl Lowering<'_> {
         registers.into_iter().map(|one| one.or(zero).expect("a zero where one is missing")).collect()
     }
 
-    /// The address of each instruction of an access.
     fn shared_addresses(&mut self, base: Register, access: &SharedAccess, element: Element) -> Vec<Address> {
+        self.shared_addresses_of(base, &access.to_offset, &access.vector, element)
+    }
+
+    /// The address of each instruction of an access, given the offset of each element of each thread.
+    pub(super) fn shared_addresses_of(
+        &mut self,
+        base: Register,
+        layout: &Layout,
+        vector: &VectorAccess,
+        element: Element,
+    ) -> Vec<Address> {
         let bytes = u64::from(element.bytes());
-        let layout: &Layout = &access.to_offset;
         let terms: Vec<u64> = Self::thread_columns(layout).into_iter().map(|column| column * bytes).collect();
         let union = terms.iter().fold(0, |union, &term| union | term);
         let thread = self.of_thread(&terms);
         let mut bases: FxHashMap<u64, Register> = FxHashMap::default();
         let mut addresses = Vec::new();
-        for instruction in 0..access.vector.instructions() {
-            let offset = layout.apply(access.vector.base(instruction)) * bytes;
+        for instruction in 0..vector.instructions() {
+            let offset = layout.apply(vector.base(instruction)) * bytes;
             // Bits that no thread touches are added; the others are exclusive or.
             let (mixed, apart) = (offset & union, offset & !union);
             let register = match bases.get(&mixed) {

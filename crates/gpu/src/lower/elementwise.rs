@@ -3,12 +3,20 @@
 //! Equal operands give equal results, so an element that several registers share (a row's offset in all its columns) is
 //! computed once.
 
+use super::contraction::{self, Contraction};
 use super::element::{bits_type, class_of, integer_type};
 use super::{Lowering, Registers, Result};
 use crate::layouts::LayoutId;
 use rustc_hash::FxHashMap;
 use tegula_ir::{BinaryOp, Element, Literal, Op, OpId, Predicate, Scalar, UnaryOp, Value};
-use tegula_ptx::{Class, Comparison, Math, MathOp, MulPart, Operand, Register, Rounding, Type};
+use tegula_ptx::{Class, Comparison, Math, MathOp, MulPart, Operand, Precision, Register, Rounding, Type};
+
+/// What is computed of each element.
+#[derive(Clone, Copy)]
+enum Computation<'a> {
+    Op(&'a Op),
+    Contraction(&'a Contraction),
+}
 
 impl Lowering<'_> {
     pub(super) fn elementwise(&mut self, id: OpId) -> Result<()> {
@@ -17,18 +25,26 @@ impl Lowering<'_> {
         let result = data.results[0];
         let mut operands: Vec<Value> = Vec::new();
         data.op.for_each_operand(|value| operands.push(value));
+        let contracted = contraction::of(function, &self.users, id);
+        let computation = match &contracted {
+            Some(contraction) => {
+                operands = contraction.operands.to_vec();
+                Computation::Contraction(contraction)
+            }
+            None => Computation::Op(&data.op),
+        };
         if self.is_scalar(result) {
             let arguments: Vec<Register> = operands.iter().map(|&value| self.scalar(value)).collect();
-            let register = self.element_op(&data.op, result, &arguments)?;
+            let register = self.compute(computation, result, &arguments)?;
             self.scalars.insert(result, register);
             return Ok(());
         }
         if let Some(home) = self.layouts.home_of(result) {
-            let registers = self.elements(&data.op, result, &operands, home)?;
+            let registers = self.elements(computation, result, &operands, home)?;
             return self.define(result, home, registers);
         }
         for layout in self.layouts.wanted[result.0 as usize].clone() {
-            let registers = self.elements(&data.op, result, &operands, layout)?;
+            let registers = self.elements(computation, result, &operands, layout)?;
             self.blocks.insert((result, layout), registers);
         }
         Ok(())
@@ -36,12 +52,22 @@ impl Lowering<'_> {
 
     fn elements(
         &mut self,
-        op: &Op,
+        computation: Computation<'_>,
         result: Value,
         operands: &[Value],
         layout: LayoutId,
     ) -> Result<Registers> {
-        let operands: Vec<Registers> = operands.iter().map(|&value| self.block(value, layout)).collect();
+        let mut operands: Vec<Registers> = operands.iter().map(|&value| self.block(value, layout)).collect();
+        if let Computation::Op(Op::AddPointer { pointer, offset }) = computation {
+            // Many pointers move by one offset: its bytes are computed once.
+            let (pointer, offset) = (self.element(*pointer), self.scalar_type(*offset));
+            let mut bytes: FxHashMap<Register, Register> = FxHashMap::default();
+            operands[1] = (operands[1].iter())
+                .map(|&index| {
+                    *bytes.entry(index).or_insert_with(|| self.offset_in_bytes(pointer, offset, index))
+                })
+                .collect();
+        }
         let mut known: FxHashMap<Vec<Register>, Register> = FxHashMap::default();
         let mut registers = Vec::new();
         for index in 0..self.layouts.set.registers(layout) {
@@ -49,7 +75,7 @@ impl Lowering<'_> {
             let register = match known.get(&arguments) {
                 Some(&register) => register,
                 None => {
-                    let register = self.element_op(op, result, &arguments)?;
+                    let register = self.compute(computation, result, &arguments)?;
                     known.insert(arguments, register);
                     register
                 }
@@ -57,6 +83,18 @@ impl Lowering<'_> {
             registers.push(register);
         }
         Ok(registers.into())
+    }
+
+    fn compute(
+        &mut self,
+        computation: Computation<'_>,
+        result: Value,
+        arguments: &[Register],
+    ) -> Result<Register> {
+        match computation {
+            Computation::Op(op) => self.element_op(op, result, arguments),
+            Computation::Contraction(contraction) => self.contracted(contraction, arguments),
+        }
     }
 
     fn element_op(&mut self, op: &Op, result: Value, arguments: &[Register]) -> Result<Register> {
@@ -77,8 +115,12 @@ impl Lowering<'_> {
                 Ok(self.bitcast(self.element(*value), self.element(result), arguments[0]))
             }
             Op::AddPointer { pointer, offset } => {
-                let (pointer, offset) = (self.element(*pointer), self.scalar_type(*offset));
-                Ok(self.add_pointer(pointer, offset, arguments[0], arguments[1]))
+                let (pointer, scalar) = (self.element(*pointer), self.scalar_type(*offset));
+                let bytes = match self.is_scalar(*offset) {
+                    true => self.offset_in_bytes(pointer, scalar, arguments[1]),
+                    false => arguments[1],
+                };
+                Ok(self.code.math(MathOp::Add, Type::S64, &[arguments[0].into(), bytes.into()]))
             }
             Op::Annotate { .. } => Ok(arguments[0]),
             _ => unreachable!("called for elementwise operations"),
@@ -310,21 +352,20 @@ impl Lowering<'_> {
         }
     }
 
-    fn add_pointer(&mut self, pointer: Element, offset: Scalar, base: Register, index: Register) -> Register {
+    /// The bytes by which an offset in elements moves a pointer.
+    fn offset_in_bytes(&mut self, pointer: Element, offset: Scalar, index: Register) -> Register {
         let bytes = match pointer {
             Element::Pointer(pointer) => i64::from(pointer.target().bytes()),
             Element::Scalar(scalar) => scalar.bytes().into(),
         };
         let index = if offset == Scalar::Int1 { self.code.number_of(index) } else { index };
         let code = &mut self.code;
-        let offset = if offset.bits() == 64 {
-            code.multiply(Type::S64, index.into(), Operand::Integer(bytes))
-        } else {
-            let ty = if offset.is_signed() { Type::S32 } else { Type::U32 };
-            let math = Math::new(MathOp::Mul, ty, index, [index.into(), Operand::Integer(bytes)]);
-            code.math_with(math.part(MulPart::Wide))
-        };
-        code.math(MathOp::Add, Type::S64, &[base.into(), offset.into()])
+        if offset.bits() == 64 {
+            return code.multiply(Type::S64, index.into(), Operand::Integer(bytes));
+        }
+        let ty = if offset.is_signed() { Type::S32 } else { Type::U32 };
+        let math = Math::new(MathOp::Mul, ty, index, [index.into(), Operand::Integer(bytes)]);
+        code.math_with(math.part(MulPart::Wide))
     }
 
     fn fma(&mut self, scalar: Scalar, arguments: &[Register]) -> Result<Register> {
@@ -363,7 +404,11 @@ impl Lowering<'_> {
             BinaryOp::Add => code.rounded(MathOp::Add, ty, &operands),
             BinaryOp::Sub => code.rounded(MathOp::Sub, ty, &operands),
             BinaryOp::Mul => code.rounded(MathOp::Mul, ty, &operands),
-            BinaryOp::Div => code.rounded(MathOp::Div, ty, &operands),
+            BinaryOp::Div if ty == Type::F32 => {
+                let quotient = Math::new(MathOp::Div, ty, a, operands);
+                code.math_with(quotient.precision(Precision::Full))
+            }
+            BinaryOp::Div | BinaryOp::DivRn => code.rounded(MathOp::Div, ty, &operands),
             BinaryOp::Min => code.math(MathOp::Min, ty, &operands),
             BinaryOp::Max => code.math(MathOp::Max, ty, &operands),
             BinaryOp::MinNan | BinaryOp::MaxNan => {

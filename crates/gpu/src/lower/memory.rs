@@ -21,6 +21,9 @@ impl Lowering<'_> {
         let Op::Load { pointer, mask, other, cache, eviction, volatile } = &data.op else {
             unreachable!("called for loads")
         };
+        if self.layouts.tile_of(id).is_some() {
+            return self.load_staged(id);
+        }
         let result = data.results[0];
         let element = self.element(result);
         let (cache, eviction, volatile) = (*cache, *eviction, *volatile);

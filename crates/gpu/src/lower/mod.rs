@@ -3,13 +3,14 @@
 //! | file | what it lowers |
 //! |---|---|
 //! | `control` | regions, loops and branches |
-//! | `elementwise`, `cast`, `float8` | arithmetic, comparisons, conversions of numbers |
+//! | `elementwise`, `contraction`, `cast`, `float8` | arithmetic, comparisons, conversions of numbers |
 //! | `math` | functions of real numbers |
 //! | `shape` | index blocks, splats and what renames or moves elements |
 //! | `convert` | conversions between layouts |
 //! | `memory`, `atomic` | accesses of global memory |
 //! | `reduce`, `scan`, `histogram` | what joins elements |
-//! | `dot` | products |
+//! | `dot`, `wgmma`, `multiply_add` | products |
+//! | `tile`, `pipeline` | operands of products in shared memory, and loops that fetch them ahead |
 //! | `print` | `device_print` and `device_assert` |
 //!
 //! What they share: `element` (how elements are held), `emit` (instructions), `place` (where a thread's elements are),
@@ -17,6 +18,7 @@
 
 mod atomic;
 mod cast;
+mod contraction;
 mod control;
 mod convert;
 mod dot;
@@ -27,16 +29,22 @@ mod float8;
 mod histogram;
 mod math;
 mod memory;
+mod multiply_add;
 mod pack;
+mod pipeline;
 mod place;
 mod print;
 mod reduce;
 mod scan;
 mod scratch;
 mod shape;
+mod tile;
+mod wgmma;
 
+use crate::channels::Channels;
 use crate::hazards::Hazards;
-use crate::layouts::{Assignment, LayoutId};
+use crate::layouts::{Assignment, LayoutId, SharedTile};
+use crate::users::Users;
 use crate::{Kernel, Options, ParameterKind, Target};
 use emit::Emitter;
 use rustc_hash::FxHashMap;
@@ -61,6 +69,7 @@ pub(crate) struct Lowering<'f> {
     layouts: Assignment,
     axis: AxisAnalysis,
     hazards: Hazards,
+    users: Users,
     target: Target,
     options: &'f Options,
     module: Module,
@@ -69,18 +78,63 @@ pub(crate) struct Lowering<'f> {
     blocks: FxHashMap<(Value, LayoutId), Registers>,
     places: place::Places,
     scratch: scratch::Scratch,
+    /// Addresses of bytes of shared memory, by their offset.
+    shared_addresses: FxHashMap<u32, Register>,
+    /// The shared memory that tiles may take.
+    shared_limit: u32,
+    channels: Channels,
+    /// The addresses of the tiles of staged loads, as far as they are filled.
+    tiles: FxHashMap<OpId, Register>,
+    /// The producers of the loops around, the innermost last.
+    producers: Vec<pipeline::Producer>,
+    /// The registers in which the loops around carry their values.
+    rooms: Vec<Vec<Registers>>,
+    /// Loops around.
+    loop_depth: u32,
+    /// Whether products of the innermost loop may stay in flight when an iteration ends.
+    defers: bool,
+    /// The results of products in flight.
+    in_flight: Vec<Value>,
+    /// Predicates that are false and true.
+    truths: [Option<Register>; 2],
     span: Span,
     /// How many regions applied to single elements are open: there, lanes go different ways.
     divergent: u32,
 }
 
 /// Lowers a function whose layouts are assigned.
+///
+/// How far loops fetch ahead depends on how much shared memory they may take; where what else the kernel needs does not fit beside
+/// that, they get less.
 pub(crate) fn lower(
+    function: &Function,
+    layouts: &Assignment,
+    axis: &AxisAnalysis,
+    target: Target,
+    options: &Options,
+) -> Result<Kernel> {
+    let limit = crate::kernel::shared_limit(target);
+    let mut room = limit;
+    loop {
+        let kernel = lower_within(function, layouts.clone(), axis.clone(), target, options, room)?;
+        if kernel.shared_bytes <= limit || room == 0 {
+            return Ok(kernel);
+        }
+        room = room.saturating_sub(kernel.shared_bytes - limit);
+        // Where the excess is no longer the loops' doing, they fetch nothing ahead.
+        if room < limit / 8 {
+            room = 0;
+        }
+    }
+}
+
+fn lower_within(
     function: &Function,
     layouts: Assignment,
     axis: AxisAnalysis,
     target: Target,
     options: &Options,
+    shared_limit: u32,
 ) -> Result<Kernel> {
     let name = symbol(&function.name);
     let mut entry = tegula_ptx::Function::kernel(name.as_str());
@@ -91,11 +145,13 @@ pub(crate) fn lower(
         ..LaunchBounds::default()
     };
     let hazards = Hazards::new(function, &layouts);
+    let channels = Channels::new(function, &layouts, options);
     let mut lowering = Lowering {
         function,
         layouts,
         axis,
         hazards,
+        users: Users::new(function),
         target,
         options,
         module: Module::new(target.architecture),
@@ -104,6 +160,16 @@ pub(crate) fn lower(
         blocks: FxHashMap::default(),
         places: place::Places::default(),
         scratch: scratch::Scratch::default(),
+        shared_addresses: FxHashMap::default(),
+        shared_limit,
+        channels,
+        tiles: FxHashMap::default(),
+        producers: Vec::new(),
+        rooms: Vec::new(),
+        loop_depth: 0,
+        defers: false,
+        in_flight: Vec::new(),
+        truths: [None; 2],
         span: Span::default(),
         divergent: 0,
     };
@@ -122,7 +188,7 @@ impl Lowering<'_> {
         entry.body = body;
         self.module.functions.push(entry);
         if self.scratch.bytes() > 0 {
-            self.module.variables.push(Variable::dynamic_shared(SHARED, 128));
+            self.module.variables.push(Variable::dynamic_shared(SHARED, SharedTile::ALIGNMENT));
         }
         if let Err(unavailable) = self.module.check() {
             return Err(Box::new(Diagnostic::error(Span::default(), unavailable.to_string())));
@@ -245,6 +311,7 @@ impl Lowering<'_> {
         let function = self.function;
         let data = function.op(id);
         self.locate(data.span);
+        self.wait_for_operands(id);
         if self.hazards.barrier_before(id) {
             self.barrier();
         }

@@ -10,13 +10,14 @@ use crate::padding::padded;
 use rustc_hash::FxHashMap;
 use tegula_ir::Shape;
 use tegula_layout::{Dim, Layout};
-use tegula_ptx::{Comparison, MathOp, Operand, Register, Special, Type};
+use tegula_ptx::{Comparison, MathOp, Operand, Register, Shuffle, ShuffleMode, Special, Type};
 
 /// What is known of the thread.
 #[derive(Default)]
 pub(super) struct Places {
     thread: Option<Register>,
     functions: FxHashMap<Vec<u64>, Register>,
+    warp_functions: FxHashMap<Vec<u64>, Register>,
     first_thread: FxHashMap<u64, Register>,
 }
 
@@ -41,6 +42,29 @@ impl Lowering<'_> {
         let thread = self.thread();
         let register = self.code.in_prologue(|code| thread_function(code, thread, terms));
         self.places.functions.insert(terms.to_vec(), register);
+        register
+    }
+
+    /// As [`Lowering::of_thread`], of terms that are zero for lanes: the assembler sees that a warp has one value.
+    pub(super) fn of_warp(&mut self, terms: &[u64]) -> Register {
+        if let Some(&register) = self.places.warp_functions.get(terms) {
+            return register;
+        }
+        let varying = self.of_thread(terms);
+        let register = self.code.in_prologue(|code| {
+            let dst = code.fresh(varying.class);
+            code.push(Shuffle {
+                mode: ShuffleMode::Index,
+                dst,
+                in_range: None,
+                source: varying.into(),
+                lane: Operand::Integer(0),
+                clamp: Operand::Integer(31),
+                members: Operand::Integer(0xffff_ffff),
+            });
+            dst
+        });
+        self.places.warp_functions.insert(terms.to_vec(), register);
         register
     }
 

@@ -1,17 +1,20 @@
-//! Shared memory: a scratch area that operations share one after the other.
+//! Shared memory: a stack of tiles, and above it a scratch area that operations share one after the other.
 //!
-//! An operation that passes elements between threads writes them, waits, and reads them. Nothing outlives its operation, so all
-//! begin at the same place and the largest decides the size. Before writing, an operation waits until all threads
-//! have read what the one before left there, unless a barrier has passed since.
+//! A tile lives until the region that made it ends; then what comes later takes its place. An operation that passes elements between
+//! threads writes them to the scratch area, waits, and reads them. Nothing there outlives its operation. Before
+//! writing, an operation waits until all threads have read what was there before, unless a barrier has passed since.
 
 use super::{Lowering, SHARED};
+use crate::layouts::SharedTile;
 use tegula_ptx::{Barrier, MathOp, Move, Operand, Register, Type};
 
 #[derive(Clone, Copy, Default)]
 pub(super) struct Scratch {
+    /// The most that was in use at once.
     bytes: u32,
-    base: Option<Register>,
-    /// Whether some thread may still read the area.
+    /// The end of the tiles: where the scratch area begins.
+    floor: u32,
+    /// Whether some thread may still read the scratch area, or tiles that were there.
     busy: bool,
 }
 
@@ -23,11 +26,23 @@ impl Scratch {
     /// Goes back to what was true before a branch; the size stays.
     pub fn restore(&mut self, before: Scratch) {
         self.busy = before.busy;
+        self.floor = before.floor;
     }
 
     /// Where control joins, another way may have left reads behind.
     pub fn forget(&mut self) {
         self.busy = true;
+    }
+
+    /// Gives up the tiles of a region that ends.
+    pub fn release_to(&mut self, before: Scratch) {
+        self.floor = before.floor;
+        self.busy = true;
+    }
+
+    /// What tiles leave of a limit.
+    pub fn room(&self, limit: u32) -> u32 {
+        limit.saturating_sub(self.floor.next_multiple_of(SharedTile::ALIGNMENT))
     }
 }
 
@@ -38,30 +53,46 @@ impl Lowering<'_> {
         self.scratch.busy = false;
     }
 
+    /// The address of new tiles, once they may be written. Nothing else is there until the region ends.
+    pub(super) fn allocate_tiles(&mut self, bytes: u32) -> Register {
+        let start = self.scratch.floor.next_multiple_of(SharedTile::ALIGNMENT);
+        self.scratch.floor = start + bytes;
+        self.scratch.bytes = self.scratch.bytes.max(self.scratch.floor);
+        if self.scratch.busy {
+            self.barrier();
+        }
+        self.shared_address(start)
+    }
+
     /// The address of the scratch area, once it may be written; it has at least so many bytes.
     pub(super) fn begin_scratch(&mut self, bytes: u64) -> super::Result<Register> {
         // More than any GPU has. What one has is known to the launch alone.
         if bytes > 1 << 20 {
             return self.refuse(&format!("an operation that needs {bytes} bytes of shared memory"));
         }
-        self.scratch.bytes = self.scratch.bytes.max((bytes as u32).next_multiple_of(16));
+        let start = self.scratch.floor.next_multiple_of(16);
+        self.scratch.bytes = self.scratch.bytes.max(start + (bytes as u32).next_multiple_of(16));
         if self.scratch.busy {
             self.barrier();
         }
-        Ok(self.scratch_base())
+        Ok(self.shared_address(start))
     }
 
-    fn scratch_base(&mut self) -> Register {
-        if let Some(base) = self.scratch.base {
-            return base;
+    /// The address of a byte of shared memory, computed once.
+    fn shared_address(&mut self, offset: u32) -> Register {
+        if let Some(&address) = self.shared_addresses.get(&offset) {
+            return address;
         }
-        let base = self.code.in_prologue(|code| {
-            let dst = code.fresh(tegula_ptx::Class::Bits32);
-            code.push(Move::AddressOf { ty: Type::U32, dst, symbol: SHARED.into() });
-            dst
+        let address = self.code.in_prologue(|code| {
+            let start = code.fresh(tegula_ptx::Class::Bits32);
+            code.push(Move::AddressOf { ty: Type::U32, dst: start, symbol: SHARED.into() });
+            if offset == 0 {
+                return start;
+            }
+            code.math(MathOp::Add, Type::U32, &[start.into(), Operand::Integer(offset.into())])
         });
-        self.scratch.base = Some(base);
-        base
+        self.shared_addresses.insert(offset, address);
+        address
     }
 
     /// Everything is written: what was written can be read.

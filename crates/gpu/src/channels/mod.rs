@@ -1,0 +1,157 @@
+//! Channels: loads that run ahead of the loop that consumes them.
+//!
+//! A *channel* is a ring of shared tiles for a staged load of a loop. Its *producer slice*, the operations that the load's addresses
+//! and mask depend on, runs some iterations ahead and fills the ring in the background, while the products of the loop's body read the
+//! tile that is due:
+//!
+//! ```text
+//! before   fill the first `distance` stages
+//! loop     wait for the stage of this iteration; all threads meet
+//!          body: products read the stage; after the first, fill the stage `distance` iterations ahead
+//! ```
+//!
+//! When threads meet at the start of an iteration, all have left the one before: what its products read is free again, unless they
+//! are still in flight (*deferred*), and then only what the one before that read. So a ring has `distance + 1` stages, or
+//! `distance + 2` where products are deferred.
+
+mod deferred;
+mod slice;
+
+pub(crate) use slice::Slice;
+
+use crate::Options;
+use crate::layouts::Assignment;
+use crate::roots::Roots;
+use crate::users::Users;
+use rustc_hash::FxHashMap;
+use tegula_ir::{Function, Op, OpId, RegionId, Value};
+
+/// How the loops of a function run.
+pub(crate) struct Channels {
+    loops: FxHashMap<OpId, LoopPlan>,
+    /// Products whose result is written where the loop carries it: the operation and the place among the carried values.
+    carried: FxHashMap<OpId, usize>,
+}
+
+/// How a loop with channels runs.
+#[derive(Clone, Debug)]
+pub(crate) struct LoopPlan {
+    pub slice: Slice,
+    /// The staged loads, each with the place of its tile in a stage.
+    pub tiles: Vec<(OpId, u32)>,
+    /// The bytes of a stage.
+    pub stage_bytes: u32,
+    /// The iterations that the producer slice runs ahead, if shared memory allows.
+    pub distance: u32,
+    /// Whether products of the loop stay in flight when an iteration ends.
+    pub deferred: bool,
+}
+
+impl LoopPlan {
+    /// The stages of the ring for a distance.
+    pub fn stages(&self, distance: u32) -> u32 {
+        distance + if self.deferred { 2 } else { 1 }
+    }
+
+    /// The distance for which the ring fits into so many bytes; 0 if none does.
+    pub fn distance_within(&self, bytes: u32) -> u32 {
+        let stages = bytes / self.stage_bytes;
+        self.distance.min(stages.saturating_sub(self.stages(0)))
+    }
+}
+
+impl Channels {
+    /// Plans every loop.
+    pub fn new(function: &Function, layouts: &Assignment, options: &Options) -> Channels {
+        let mut channels = Channels { loops: FxHashMap::default(), carried: FxHashMap::default() };
+        let users = Users::new(function);
+        channels.region(function, function.body, layouts, &users, options);
+        channels
+    }
+
+    /// The plan of a loop that has channels.
+    pub fn of_loop(&self, op: OpId) -> Option<&LoopPlan> {
+        self.loops.get(&op)
+    }
+
+    /// Which of the carried values of its loop a product's result becomes, if it may be written there at once.
+    pub fn carried_place(&self, product: OpId) -> Option<usize> {
+        self.carried.get(&product).copied()
+    }
+
+    fn region(
+        &mut self,
+        function: &Function,
+        region: RegionId,
+        layouts: &Assignment,
+        users: &Users,
+        options: &Options,
+    ) {
+        for &op in &function.region(region).ops {
+            let data = function.op(op);
+            for inner in data.op.regions() {
+                self.region(function, inner, layouts, users, options);
+            }
+            let Op::For { body, attributes, .. } = &data.op else { continue };
+            let carried = deferred::carried_products(function, *body, layouts, users);
+            let stages = attributes.num_stages.unwrap_or(options.num_stages);
+            if let Some(plan) = plan(function, op, *body, layouts, users, &carried, stages) {
+                self.loops.insert(op, plan);
+            }
+            self.carried.extend(carried);
+        }
+    }
+}
+
+fn plan(
+    function: &Function,
+    op: OpId,
+    body: RegionId,
+    layouts: &Assignment,
+    users: &Users,
+    carried: &FxHashMap<OpId, usize>,
+    num_stages: u32,
+) -> Option<LoopPlan> {
+    if num_stages < 2 {
+        return None;
+    }
+    let loads: Vec<OpId> =
+        function.region(body).ops.iter().copied().filter(|&op| layouts.tile_of(op).is_some()).collect();
+    if loads.is_empty() || !may_run_ahead(function, body, &loads) {
+        return None;
+    }
+    let slice = Slice::new(function, op, body, &loads, layouts, users)?;
+    let mut tiles = Vec::new();
+    let mut stage_bytes = 0;
+    for load in loads {
+        tiles.push((load, stage_bytes));
+        stage_bytes += layouts.tile_of(load).map_or(0, |tile| tile.bytes);
+    }
+    let deferred = carried.keys().any(|product| layouts.products[product].is_deferrable());
+    Some(LoopPlan { slice, tiles, stage_bytes, distance: num_stages - 1, deferred })
+}
+
+/// Whether nothing in a loop's body may write what the loads read, or wait for somebody who does.
+fn may_run_ahead(function: &Function, body: RegionId, loads: &[OpId]) -> bool {
+    let pointers: Vec<Value> = loads
+        .iter()
+        .filter_map(|&load| match &function.op(load).op {
+            Op::Load { pointer, .. } => Some(*pointer),
+            _ => None,
+        })
+        .collect();
+    let mut roots = Roots::new(function);
+    every_op(function, body, &mut |op| match &function.op(op).op {
+        Op::Store { pointer, .. } => !pointers.iter().any(|&load| roots.may_meet(load, *pointer)),
+        Op::AtomicRmw { .. } | Op::AtomicCas { .. } | Op::Barrier => false,
+        Op::Load { volatile, .. } => !volatile,
+        _ => true,
+    })
+}
+
+/// Whether something holds of all operations of a region and of those inside them.
+fn every_op(function: &Function, region: RegionId, holds: &mut impl FnMut(OpId) -> bool) -> bool {
+    function.region(region).ops.iter().all(|&op| {
+        holds(op) && function.op(op).op.regions().iter().all(|&inner| every_op(function, inner, holds))
+    })
+}

@@ -1,0 +1,259 @@
+//! Loops with channels: the producer slice ahead of the body, as `channels` plans it.
+//!
+//! The slice has its own loop counter and its own registers for the carried values that it needs. It is lowered anew wherever it runs: a
+//! few times before the loop, and once in it.
+
+use super::emit::fails;
+use super::{Lowering, Registers, Result};
+use crate::channels::LoopPlan;
+use crate::layouts::LayoutId;
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+use tegula_ir::{Op, OpId, Value};
+use tegula_ptx::{AsyncGroup, Comparison, MathOp, Operand, Register, Type, WgmmaControl};
+
+/// The producer of a loop while the loop is lowered.
+pub(super) struct Producer {
+    loop_op: OpId,
+    plan: Rc<LoopPlan>,
+    /// The values from outside of the loop.
+    scalars: FxHashMap<Value, Register>,
+    blocks: FxHashMap<(Value, LayoutId), Registers>,
+    counter: Register,
+    /// Registers of the carried values that the slice needs.
+    rooms: Vec<Registers>,
+    /// Whether the iteration that comes next will be.
+    alive: Register,
+    ring: Ring,
+    /// The address of the stage that is filled next.
+    stage: Register,
+    /// Whether the iteration being lowered has yet to fill a stage.
+    due: bool,
+}
+
+/// Stages one after the other.
+#[derive(Clone, Copy)]
+struct Ring {
+    start: Register,
+    stage_bytes: u32,
+    stages: u32,
+}
+
+impl Lowering<'_> {
+    /// How many iterations a loop's channels run ahead, in the shared memory that is left; 0 for a loop without.
+    pub(super) fn distance(&self, id: OpId) -> u32 {
+        let plan = self.channels.of_loop(id);
+        plan.map_or(0, |plan| plan.distance_within(self.scratch.room(self.shared_limit)))
+    }
+
+    pub(super) fn pipelined_loop(&mut self, id: OpId, distance: u32) -> Result<()> {
+        let function = self.function;
+        let data = function.op(id);
+        let (Op::For { lower, upper, step, inits, body, .. }, Some(plan)) =
+            (&data.op, self.channels.of_loop(id).cloned())
+        else {
+            unreachable!("called for loops with channels")
+        };
+        let plan = Rc::new(plan);
+        let region = function.region(*body);
+        let (&index, carried) = region.args.split_first().expect("a loop has an index");
+        let ty = super::element::integer_type(self.element(index));
+        let (upper, step, lower) = (self.scalar(*upper), self.scalar(*step), self.scalar(*lower));
+        let before = self.scratch;
+        let ring = Ring {
+            start: self.allocate_tiles(plan.stage_bytes * plan.stages(distance)),
+            stage_bytes: plan.stage_bytes,
+            stages: plan.stages(distance),
+        };
+        if plan.tiles.iter().any(|&(load, _)| self.hazards.barrier_before(load)) {
+            self.barrier();
+        }
+        self.begin_producer(id, &plan, ring, lower)?;
+        for _ in 0..distance {
+            self.produce()?;
+        }
+
+        let counter = self.code.copy(ty, lower);
+        let rest =
+            |values: &[Value]| -> Vec<Value> { plan.slice.rest.iter().map(|&place| values[place]).collect() };
+        let arguments = rest(carried);
+        let all_rooms: Vec<Registers> = (0..carried.len())
+            .map(|place| {
+                let needed = plan.slice.rest.contains(&place);
+                if needed { self.room_for(carried[place]) } else { Rc::from([]) }
+            })
+            .collect();
+        let rooms: Vec<Registers> = plan.slice.rest.iter().map(|&place| all_rooms[place].clone()).collect();
+        let sources = self.read_all(&rest(inits), &arguments);
+        self.assign_all(&rooms, &sources);
+        let stage = self.code.copy(Type::U32, ring.start);
+        let (start, end) = (self.code.label(), self.code.label());
+        self.code.place(start);
+        let goes_on = self.goes_on(counter, upper, step, ty);
+        self.code.branch(Some(fails(goes_on)), end, self.uniform());
+
+        self.code.push(AsyncGroup::Wait(distance - 1));
+        self.publish_tiles();
+        self.scratch.forget();
+        for &(load, offset) in &plan.tiles {
+            let place = [stage.into(), Operand::Integer(offset.into())];
+            let address = if offset == 0 { stage } else { self.code.math(MathOp::Add, Type::U32, &place) };
+            self.tiles.insert(load, address);
+        }
+        self.scalars.insert(index, counter);
+        self.bind_all(&arguments, &rooms)?;
+        let outer_defers = std::mem::replace(&mut self.defers, plan.deferred);
+        self.rooms.push(all_rooms);
+        self.loop_depth += 1;
+        for (place, &yielded) in region.yields.iter().enumerate() {
+            if self.is_deferred(yielded, place) {
+                self.in_flight.push(carried[place]);
+            }
+        }
+        self.producers.last_mut().expect("it has just begun").due = true;
+        for &op in &region.ops {
+            if plan.slice.only.contains(&op) {
+                if self.hazards.barrier_before(op) {
+                    self.barrier();
+                }
+                continue;
+            }
+            if !function.op(op).op.regions().is_empty() {
+                self.produce_if_due()?;
+            }
+            self.op(op)?;
+        }
+        self.produce_if_due()?;
+        let yields = rest(&region.yields);
+        let next = self.read_all(&yields, &arguments);
+        self.assign_all(&rooms, &next);
+        // What was in flight before this iteration is done; its own products may stay.
+        let own = self.in_flight.iter().filter(|value| !carried.contains(value)).count();
+        if !self.in_flight.is_empty() {
+            self.code.push(WgmmaControl::Wait(own as u32));
+        }
+        self.loop_depth -= 1;
+        self.rooms.pop();
+        self.defers = outer_defers;
+        self.producers.pop();
+        let next_stage = self.stage_after(ring, stage);
+        self.code.assign(stage, next_stage);
+        let advanced = self.code.math(MathOp::Add, ty, &[counter.into(), step.into()]);
+        let wraps = self.wraps(counter, advanced, step, ty);
+        self.code.assign(counter, advanced);
+        self.code.branch(Some(fails(wraps)), start, self.uniform());
+        self.code.place(end);
+        self.finish_products();
+        self.scratch.release_to(before);
+        self.bind_all(&rest(&data.results), &rooms)
+    }
+
+    /// Whether a loop's carried value is a product that may be in flight when an iteration begins.
+    fn is_deferred(&self, yielded: Value, place: usize) -> bool {
+        let tegula_ir::ValueDef::Result { op, .. } = self.function.value(yielded).def else { return false };
+        self.channels.carried_place(op) == Some(place) && self.layouts.products[&op].is_deferrable()
+    }
+
+    fn begin_producer(&mut self, id: OpId, plan: &Rc<LoopPlan>, ring: Ring, lower: Register) -> Result<()> {
+        let function = self.function;
+        let Op::For { upper, step, inits, body, .. } = &function.op(id).op else {
+            unreachable!("called for loops")
+        };
+        let region = function.region(*body);
+        let ty = super::element::integer_type(self.element(region.args[0]));
+        let counter = self.code.copy(ty, lower);
+        let alive = self.goes_on(counter, self.scalar(*upper), self.scalar(*step), ty);
+        let needed: Vec<Value> = plan.slice.carried.iter().map(|&place| region.args[place + 1]).collect();
+        let starts: Vec<Value> = plan.slice.carried.iter().map(|&place| inits[place]).collect();
+        let rooms: Vec<Registers> = needed.iter().map(|&value| self.room_for(value)).collect();
+        let sources = self.read_all(&starts, &needed);
+        self.assign_all(&rooms, &sources);
+        let stage = self.code.copy(Type::U32, ring.start);
+        let (scalars, blocks) = (self.scalars.clone(), self.blocks.clone());
+        let plan = Rc::clone(plan);
+        let due = false;
+        let loop_op = id;
+        self.producers.push(Producer {
+            loop_op,
+            plan,
+            scalars,
+            blocks,
+            counter,
+            rooms,
+            alive,
+            ring,
+            stage,
+            due,
+        });
+        Ok(())
+    }
+
+    /// Fills the next stage, if this iteration has not yet done so.
+    pub(super) fn produce_if_due(&mut self) -> Result<()> {
+        if self.producers.last().is_some_and(|producer| producer.due) { self.produce() } else { Ok(()) }
+    }
+
+    /// Runs the innermost loop's producer slice once: fills a stage, and goes on to the next.
+    fn produce(&mut self) -> Result<()> {
+        let Some(mut producer) = self.producers.pop() else { return Ok(()) };
+        let scalars = std::mem::replace(&mut self.scalars, producer.scalars.clone());
+        let blocks = std::mem::replace(&mut self.blocks, producer.blocks.clone());
+        let outcome = self.produce_stage(&mut producer);
+        self.scalars = scalars;
+        self.blocks = blocks;
+        producer.due = false;
+        self.producers.push(producer);
+        outcome
+    }
+
+    fn produce_stage(&mut self, producer: &mut Producer) -> Result<()> {
+        let function = self.function;
+        let plan = Rc::clone(&producer.plan);
+        let Op::For { upper, step, body, .. } = &function.op(producer.loop_op).op else {
+            unreachable!("producers are of loops")
+        };
+        let region = function.region(*body);
+        let index = region.args[0];
+        let ty = super::element::integer_type(self.element(index));
+        let needed: Vec<Value> = plan.slice.carried.iter().map(|&place| region.args[place + 1]).collect();
+        let yields: Vec<Value> = plan.slice.carried.iter().map(|&place| region.yields[place]).collect();
+        self.scalars.insert(index, producer.counter);
+        self.bind_all(&needed, &producer.rooms)?;
+        for &op in &plan.slice.ops {
+            match plan.tiles.iter().find(|(load, _)| *load == op) {
+                Some(&(load, offset)) => {
+                    self.locate(function.op(load).span);
+                    let place = [producer.stage.into(), Operand::Integer(offset.into())];
+                    let base = self.code.math(MathOp::Add, Type::U32, &place);
+                    self.fill(load, base, Some(producer.alive))?;
+                }
+                None => self.op(op)?,
+            }
+        }
+        self.code.push(AsyncGroup::Commit);
+        let next = self.read_all(&yields, &needed);
+        self.assign_all(&producer.rooms, &next);
+        let (upper, step) = (self.scalar(*upper), self.scalar(*step));
+        let advanced = self.code.math(MathOp::Add, ty, &[producer.counter.into(), step.into()]);
+        let wraps = self.wraps(producer.counter, advanced, step, ty);
+        let goes_on = self.goes_on(advanced, upper, step, ty);
+        let stays = self.code.math(MathOp::Not, Type::Pred, &[wraps.into()]);
+        let both = self.code.both(Some(goes_on), Some(stays));
+        let alive = self.code.both(both, Some(producer.alive)).expect("of two predicates");
+        self.code.assign(producer.alive, alive);
+        self.code.assign(producer.counter, advanced);
+        let stage = self.stage_after(producer.ring, producer.stage);
+        self.code.assign(producer.stage, stage);
+        Ok(())
+    }
+
+    /// The address of the stage after another, in a circle.
+    fn stage_after(&mut self, ring: Ring, stage: Register) -> Register {
+        let bytes = Operand::Integer(ring.stage_bytes.into());
+        let next = self.code.math(MathOp::Add, Type::U32, &[stage.into(), bytes]);
+        let total = Operand::Integer((ring.stage_bytes * ring.stages).into());
+        let end = self.code.math(MathOp::Add, Type::U32, &[ring.start.into(), total]);
+        let is_end = self.code.compare(Comparison::Equal, Type::U32, next.into(), end.into());
+        self.code.select(Type::U32, is_end, ring.start.into(), next.into())
+    }
+}
