@@ -41,7 +41,11 @@ pub fn write(ahead: &Ahead) -> String {
 }
 
 fn array(out: &mut String, name: &str, bytes: &[u8]) {
-    *out += &format!("static const unsigned char {name}[] = {{\n");
+    // The driver reads the image as words, so that it has to be aligned as they are.
+    *out += &format!(
+        "static const union {{\n    unsigned char bytes[{}];\n    uint64_t words;\n}} {name} = {{{{\n",
+        bytes.len()
+    );
     for line in bytes.chunks(BYTES_A_LINE) {
         *out += "    ";
         for byte in line {
@@ -50,7 +54,7 @@ fn array(out: &mut String, name: &str, bytes: &[u8]) {
         }
         out.push('\n');
     }
-    *out += "};\n\n";
+    *out += "}};\n\n";
 }
 
 fn load(out: &mut String, ahead: &Ahead) {
@@ -67,7 +71,7 @@ fn load(out: &mut String, ahead: &Ahead) {
     );
     for (index, machine) in ahead.codes.iter().enumerate() {
         *out += &format!(
-            "    {}if ({}) {{\n        code = {name}_{};\n        kernel->threads = {};\n        \
+            "    {}if ({}) {{\n        code = {name}_{}.bytes;\n        kernel->threads = {};\n        \
              kernel->shared_bytes = {};\n    }}\n",
             if index > 0 { "else " } else { "" },
             suits(machine),

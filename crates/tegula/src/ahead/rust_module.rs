@@ -17,8 +17,16 @@ pub fn write(ahead: &Ahead) -> String {
         ahead.targets(),
         env!("CARGO_PKG_VERSION"),
     );
+    out += "/// Machine code, aligned as the driver reads it.\n#[repr(C, align(16))]\nstruct Image<Bytes: ?Sized>(Bytes);\n\n";
+    for machine in &ahead.codes {
+        out += &format!(
+            "static {}: &Image<[u8]> = &Image(*include_bytes!(\"{}\"));\n",
+            machine.target.to_uppercase(),
+            ahead.cubin_name(machine)
+        );
+    }
     out += &format!(
-        "/// The kernel in the context that was current when it was loaded.\n\
+        "\n/// The kernel in the context that was current when it was loaded.\n\
          #[derive(Debug)]\npub struct {ty} {{\n    module: CUmodule,\n    function: CUfunction,\n    \
          threads: u32,\n    shared_bytes: u32,\n}}\n\n\
          // SAFETY: a function may be launched from any thread, and the fields never change.\n\
@@ -50,13 +58,13 @@ fn load(out: &mut String, ahead: &Ahead, ty: &str) {
          check(sys::cuDeviceGetAttribute(&mut major, attribute, device))?;\n            \
          let attribute = Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR;\n            \
          check(sys::cuDeviceGetAttribute(&mut minor, attribute, device))?;\n        }}\n        \
-         let (code, threads, shared_bytes): (&[u8], u32, u32) = match (major, minor) {{\n"
+         let (code, threads, shared_bytes) = match (major, minor) {{\n"
     );
     for machine in &ahead.codes {
         *out += &format!(
-            "            {} => (include_bytes!(\"{}\"), {}, {}),\n",
+            "            {} => ({}, {}, {}),\n",
             suits(machine),
-            ahead.cubin_name(machine),
+            machine.target.to_uppercase(),
             machine.threads(),
             machine.code.shared_bytes
         );
@@ -65,7 +73,7 @@ fn load(out: &mut String, ahead: &Ahead, ty: &str) {
         "            _ => return Err(CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU),\n        }};\n        \
          let mut module: CUmodule = std::ptr::null_mut();\n        \
          // SAFETY: the image is whole, and the place is valid.\n        \
-         check(unsafe {{ sys::cuModuleLoadData(&mut module, code.as_ptr().cast()) }})?;\n        \
+         check(unsafe {{ sys::cuModuleLoadData(&mut module, code.0.as_ptr().cast()) }})?;\n        \
          let mut kernel = {ty} {{ module, function: std::ptr::null_mut(), threads, shared_bytes }};\n        \
          // SAFETY: the module is loaded, and the name ends with a zero.\n        \
          check(unsafe {{ sys::cuModuleGetFunction(&mut kernel.function, module, c\"{}\".as_ptr()) }})?;\n",
