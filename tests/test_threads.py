@@ -106,6 +106,48 @@ def test_launches_from_many_threads_do_not_disturb_each_other():
     assert not errors
 
 
+FORKING = """
+import os, sys, threading
+import numpy as np
+import tegula
+sys.path.insert(0, sys.argv[1])
+from test_threads import scale_kernel
+
+def launch():
+    x, out = np.ones(20_000, np.float32), np.zeros(20_000, np.float32)
+    scale_kernel[(tegula.cdiv(20_000, 64),)](x, out, 3.0, 20_000, BLOCK=64)
+    return bool((out == 3.0).all())
+
+launch()
+stop = threading.Event()
+
+def work():
+    while not stop.is_set():
+        launch()
+
+threads = [threading.Thread(target=work) for _ in range(3)]
+for thread in threads:
+    thread.start()
+for _ in range(60):
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if launch() else 1)
+    assert os.waitpid(child, 0)[1] == 0
+stop.set()
+for thread in threads:
+    thread.join()
+print("right")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_fork_amid_launches_of_other_threads():
+    here = os.path.dirname(__file__)
+    env = {**os.environ, "TEGULA_NUM_THREADS": "3", "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", FORKING, here], env=env, capture_output=True, text=True, timeout=120)
+    assert done.stdout == "right\n", done.stderr
+
+
 def test_a_forked_process_launches_on_threads_of_its_own(tmp_path):
     script = textwrap.dedent("""
         import os, sys

@@ -13,7 +13,7 @@ use std::any::Any;
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tegula_ir::{Diagnostic, Function, Span};
 
@@ -150,10 +150,33 @@ fn default_threads() -> usize {
 }
 
 /// The pools of a process by their number of threads.
-#[derive(Default)]
 struct Pools {
     process: u32,
-    by_threads: HashMap<usize, Arc<Helpers>>,
+    by_threads: Mutex<HashMap<usize, Arc<Helpers>>>,
+}
+
+impl Pools {
+    /// Those of this process.
+    fn get() -> &'static Pools {
+        static CURRENT: AtomicPtr<Pools> = AtomicPtr::new(std::ptr::null_mut());
+        let process = std::process::id();
+        loop {
+            let current = CURRENT.load(Ordering::Acquire);
+            // SAFETY: what the pointer is set to is never freed.
+            if let Some(pools) = unsafe { current.as_ref() }
+                && pools.process == process
+            {
+                return pools;
+            }
+            // A fork copies the pools but not their threads, and the lock as it was: another thread may have held it, who is not
+            // there to release it. So the pools of another process are not touched, and never dropped.
+            let new = Box::into_raw(Box::new(Pools { process, by_threads: Mutex::default() }));
+            if CURRENT.compare_exchange(current, new, Ordering::AcqRel, Ordering::Acquire).is_err() {
+                // SAFETY: nobody else has seen it.
+                drop(unsafe { Box::from_raw(new) });
+            }
+        }
+    }
 }
 
 /// Threads that help the calling thread of one launch at a time.
@@ -165,21 +188,14 @@ struct Helpers {
 
 /// So many threads, which live as long as the process.
 fn helpers(threads: usize) -> Option<Arc<Helpers>> {
-    static POOLS: Mutex<Option<Pools>> = Mutex::new(None);
-    let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
-    let pools = pools.get_or_insert_default();
-    let process = std::process::id();
-    if pools.process != process {
-        // A fork copies the pools but not their threads: nobody would take their work, nor answer when they are dropped.
-        std::mem::forget(std::mem::replace(pools, Pools { process, ..Pools::default() }));
-    }
-    if let Some(helpers) = pools.by_threads.get(&threads) {
+    let mut pools = Pools::get().by_threads.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(helpers) = pools.get(&threads) {
         return Some(helpers.clone());
     }
     let name = |index| format!("tegula-{index}");
     let pool = ThreadPoolBuilder::new().num_threads(threads).thread_name(name).build().ok()?;
     let helpers = Arc::new(Helpers { pool, taken: AtomicBool::new(false) });
-    pools.by_threads.insert(threads, helpers.clone());
+    pools.insert(threads, helpers.clone());
     Some(helpers)
 }
 

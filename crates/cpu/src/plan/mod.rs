@@ -195,6 +195,13 @@ enum Step {
     },
 }
 
+impl Step {
+    /// Whether the step writes the caller's memory.
+    fn stores(&self) -> bool {
+        matches!(self, Step::Store { .. } | Step::Apply { direct: Some(_), .. })
+    }
+}
+
 /// A block that is read after the plan.
 #[derive(Clone, Copy, Debug)]
 enum Export {

@@ -12,6 +12,10 @@ use crate::scalar;
 use crate::stream;
 use crate::strided::{Strided, Tile};
 
+/// Elements of a strip that goes past the caches: what is written waits for memory, and so little of it that the processor reads what
+/// comes after meanwhile.
+const STREAMED: usize = 256;
+
 /// Memory that plans use while they run.
 #[derive(Debug, Default)]
 pub struct State {
@@ -224,9 +228,11 @@ impl<'p> Executor<'p> {
     fn phase(&mut self, plan: &Plan, state: &mut State, phase: &Phase) {
         match phase {
             Phase::Strips(steps) => {
+                let stores = steps.iter().any(Step::stores);
+                let strip = if self.streaming && stores { plan.strip.min(STREAMED) } else { plan.strip };
                 let mut start = 0;
                 while start < plan.count {
-                    let count = plan.strip.min(plan.count - start);
+                    let count = strip.min(plan.count - start);
                     for step in steps {
                         // SAFETY: the caller of the launch vouches for the memory; the checks keep conflicting accesses apart.
                         unsafe { self.step(plan, state, step, start, count) };
