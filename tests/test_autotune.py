@@ -1,5 +1,7 @@
 """Autotuning and heuristics."""
 
+import copy
+import pickle
 import sys
 import threading
 import time
@@ -210,6 +212,41 @@ def test_configurations_compile_while_others_are_timed(monkeypatch):
     assert ran == [32, 64, 16, 16], "those that are ready are timed first; the best is launched"
     assert kernel.events.index(("run", 32)) < kernel.events.index(("compiled", 16))
     assert [config.kwargs["BLOCK"] for config in tuned.configs_timings] == [16, 32, 64]
+
+
+pickled = tegula.autotune(blocks(16, 32), key=["n"])(tegula.jit(body))
+
+
+def test_copies_and_pickles_are_the_kernel_itself(monkeypatch):
+    monkeypatch.setattr(sys.modules[__name__], "body", pickled)
+    assert copy.copy(pickled) is pickled and copy.deepcopy([pickled])[0] is pickled
+    assert pickle.loads(pickle.dumps(pickled)) is pickled
+    assert pickled.__name__ == "body"
+
+
+def test_one_of_several_threads_tunes():
+    began, timed = threading.Barrier(4), []
+
+    def bench(call, quantiles):
+        call()
+        timed.append(threading.get_ident())
+        time.sleep(0.02)
+        return [1.0, 1.0, 1.0]
+
+    kernel = tegula.autotune(blocks(16, 32), key=["n"], do_bench=bench)(tegula.jit(body))
+    outs = [torch.zeros(100) for _ in range(4)]
+
+    def work(out):
+        began.wait()
+        kernel[grid](torch.arange(100.0), out, 100)
+
+    threads = [threading.Thread(target=work, args=(out,)) for out in outs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(timed) == 2 and len(set(timed)) == 1
+    assert all(torch.equal(out, torch.arange(100.0) + 16) for out in outs)
 
 
 def test_what_is_wrong_with_every_configuration_is_said(monkeypatch):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import inspect
 import os
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -158,6 +160,9 @@ class Autotuner(KernelInterface):
         self.configs_timings: dict[Config, Any] = {}
         self.bench_time = 0.0
         self.nargs: dict[str, Any] | None = None
+        # A hook may launch the kernel that is being tuned.
+        self._tuning = threading.RLock()
+        functools.update_wrapper(self, self.base_fn, updated=())
         #: Milliseconds beyond which a configuration cannot become the best of the current tuning.
         self._hopeless: float | None = None
 
@@ -168,6 +173,10 @@ class Autotuner(KernelInterface):
         while not inspect.isfunction(fn):
             fn = fn.fn
         return fn
+
+    def __reduce__(self) -> str:
+        """As for kernels: a copy is the kernel itself, a pickle is its name."""
+        return self.base_fn.__qualname__
 
     @cached_property
     def do_bench(self) -> Callable[..., Any]:
@@ -326,22 +335,28 @@ class Autotuner(KernelInterface):
         types = [str(value.dtype) for value in given.values() if hasattr(value, "dtype")]
         return (*values, *types)
 
-    def run(self, *args: Any, **kwargs: Any) -> Any:
-        self.nargs = self._named(args)
-        config = self.configs[0]
-        if len(self.configs) > 1:
-            key = self._key(args, kwargs)
+    def _chosen(self, key: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Config:
+        """The best configuration for a key that this process has not met: of the threads that meet it, one tunes."""
+        with self._tuning:
             config = self.cache.get(key)
             if config is None:
+                self.nargs = self._named(args)
                 config = self.cache[key] = self._kept_or_tuned(key, args, kwargs)
                 if knobs.autotuning.print:
                     print(
                         f"Triton autotuning for function {self.base_fn.__name__},\nwith key as {key},\n"
                         f"finished after {self.bench_time:.2f}s,\nbest config selected: {config};"
                     )
+            return config
+
+    def run(self, *args: Any, **kwargs: Any) -> Any:
+        config = self.configs[0]
+        if len(self.configs) > 1:
+            key = self._key(args, kwargs)
+            config = self.cache.get(key) or self._chosen(key, args, kwargs)
         self.best_config = config
         if config.pre_hook is not None:
-            config.pre_hook({**self.nargs, **kwargs, **config.all_kwargs()})
+            config.pre_hook({**self._named(args), **kwargs, **config.all_kwargs()})
         return self.fn.run(*args, **kwargs, **config.all_kwargs())
 
     def prune_configs(self, kwargs: dict[str, Any]) -> list[Config]:
@@ -368,8 +383,10 @@ class Autotuner(KernelInterface):
 
     def warmup(self, *args: Any, **kwargs: Any) -> list[Any]:
         """Compiles every configuration that is worth timing."""
-        self.nargs = self._named(args)
-        return [self.fn.warmup(*args, **kwargs, **config.all_kwargs()) for config in self.prune_configs(kwargs)]
+        with self._tuning:
+            self.nargs = self._named(args)
+            configs = self.prune_configs(kwargs)
+        return [self.fn.warmup(*args, **kwargs, **config.all_kwargs()) for config in configs]
 
 
 def autotune(
