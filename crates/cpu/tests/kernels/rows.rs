@@ -1,7 +1,7 @@
 //! Kernels on rows, whose code is planned as a whole, against the same instructions one by one.
 
 use crate::harness::{Random, address, program, run, run_checked};
-use tegula_cpu::LaunchOptions;
+use tegula_cpu::{ArrayRange, LaunchOptions};
 
 /// Elements of the memory that random kernels read and write.
 const MEMORY: usize = 12_000;
@@ -290,6 +290,35 @@ fn planned_code_does_what_its_instructions_do() {
         run_checked(&program, [1, 1, 1], &arguments, &[("memory", arguments[0], 4 * MEMORY)])
             .expect("all accesses are within the memory");
         assert_eq!(planned, single, "seed {seed}\n{text}");
+    }
+}
+
+/// The same where so many programs write so much that it goes past the caches; one thread runs them in order.
+#[test]
+fn planned_code_that_writes_much_does_what_its_instructions_do() {
+    const PROGRAMS: u32 = 12_000;
+    for seed in 0..8 {
+        let mut random = Random(99_000 + seed);
+        let text = random_kernel(&mut random, [1000, 1500][seed as usize % 2]);
+        let program = program(&text);
+        let memory: Vec<i32> = (0..MEMORY).map(|_| random.below(2000) as i32 - 1000).collect();
+        let outcome = |checked: bool| {
+            let mut memory = memory.clone();
+            let address = address(&mut memory);
+            let all = ArrayRange {
+                name: "memory".into(),
+                address: address as usize,
+                bytes: 4 * MEMORY,
+                writable: true,
+            };
+            let bounds = checked.then(|| vec![all]);
+            let options = LaunchOptions { threads: Some(1), bounds, ..LaunchOptions::default() };
+            // SAFETY: all accesses are within the memory.
+            unsafe { program.launch([PROGRAMS, 1, 1], &[address, 7, 11], &options) }
+                .expect("the launch succeeds");
+            memory
+        };
+        assert_eq!(outcome(false), outcome(true), "seed {seed}\n{text}");
     }
 }
 
