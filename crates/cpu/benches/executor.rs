@@ -54,6 +54,15 @@ fn vector_add(bencher: Bencher) {
     time(bencher, include_str!("kernels/vector_add.ir"), [COUNT as u32 / 4096, 1, 1], &arguments);
 }
 
+/// Programs of so few elements that what the executor adds to them is most of the time.
+#[divan::bench]
+fn short_rows(bencher: Bencher) {
+    const COUNT: usize = 1 << 13;
+    let (mut x, mut y, mut out) = (floats(COUNT), floats(COUNT), floats(COUNT));
+    let arguments = [address(&mut x), address(&mut y), address(&mut out), COUNT as u64];
+    time(bencher, include_str!("kernels/short_rows.ir"), [COUNT as u32 / 64, 1, 1], &arguments);
+}
+
 /// Arrays that no cache holds, on all cores.
 #[divan::bench]
 fn vector_add_from_memory(bencher: Bencher) {

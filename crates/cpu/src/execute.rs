@@ -36,7 +36,8 @@ pub struct Executor<'p> {
     pub span: Span,
     /// Says whether the launch shall go on.
     pub watch: Option<Watch<'p>>,
-    pub plan_state: plan::State,
+    /// What the last plan left for the next; `None` while one runs.
+    pub plan_state: Option<Box<plan::State>>,
     /// Programs that have been executed, and the bytes that their plans have written.
     pub ran: u64,
     pub stored: u64,
@@ -80,7 +81,7 @@ impl<'p> Executor<'p> {
             printed: String::new(),
             span: Span::default(),
             watch: None,
-            plan_state: plan::State::default(),
+            plan_state: None,
             ran: 0,
             stored: 0,
             streaming: false,

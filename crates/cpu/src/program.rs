@@ -225,6 +225,8 @@ pub struct Functions {
     pub last_splat: Option<StripFn>,
     /// The last operand but one is a splat.
     pub first_splat: Option<StripFn>,
+    /// The only operand is the difference of a strip and a splat, which are the operands.
+    pub of_difference: Option<StripFn>,
 }
 
 /// Pointers moved by numbers of elements.

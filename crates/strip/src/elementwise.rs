@@ -7,6 +7,7 @@
 //! there is no scalar remainder.
 
 use super::StripFn;
+use super::number::Number;
 use super::target::{Kernel, Target};
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -346,56 +347,91 @@ pub(super) struct DenseMostlyCommon<M>(PhantomData<M>);
 impl<M: Common> Kernel for DenseMostlyCommon<M> {
     #[inline(always)]
     unsafe fn run<T: Target>(out: *mut u8, inputs: &[*const u8; 3], count: usize) {
-        let (out, input) = (out.cast::<M::Out>(), inputs[0].cast::<M::In>());
-        if count == 1 {
-            // SAFETY: the caller promises one element in each strip.
-            unsafe { out.write_unaligned(M::apply::<T>(input.read_unaligned())) };
-            return;
-        }
-        let rest = count % BLOCK;
-        let whole = count - rest;
-        let (start, length) = if whole > 0 { (count - BLOCK, BLOCK) } else { (0, rest) };
-        let mut last = [M::In::default(); BLOCK];
-        if rest > 0 {
-            // SAFETY: the caller promises `count` elements; copied as bytes, because they need not be aligned.
-            unsafe {
-                let bytes = length * size_of::<M::In>();
-                let from = input.add(start).cast::<u8>();
-                std::ptr::copy_nonoverlapping(from, last.as_mut_ptr().cast::<u8>(), bytes);
-            }
-        }
-        for first in (0..whole).step_by(BLOCK) {
-            // SAFETY: the caller promises `count` elements in both strips. All of a block are read before any is written.
-            unsafe {
-                let elements = input.add(first).cast::<[M::In; BLOCK]>().read_unaligned();
-                let mut results = [M::Out::default(); BLOCK];
-                if elements.iter().fold(true, |all, &x| all & M::is_common(x)) {
-                    for (result, &x) in results.iter_mut().zip(&elements) {
-                        *result = M::apply_to_common::<T>(x);
-                    }
-                } else {
-                    for (result, &x) in results.iter_mut().zip(&elements) {
-                        *result = M::apply::<T>(x);
-                    }
-                }
-                out.add(first).cast::<[M::Out; BLOCK]>().write_unaligned(results);
-            }
-        }
-        if rest == 0 {
-            return;
-        }
-        let kernel = T::strip::<Self>();
-        // SAFETY: the copy is a whole block, and so is the place of its results; see `map`.
+        // SAFETY: the caller's promise.
+        unsafe { map_common::<T, M>(T::strip::<Self>(), out.cast(), inputs, count, |x| x) }
+    }
+}
+
+/// The same for the differences of a dense operand and one element.
+pub(super) struct MostlyCommonOfDifference<M>(PhantomData<M>);
+
+impl<M: Common<In: Number>> Kernel for MostlyCommonOfDifference<M> {
+    #[inline(always)]
+    unsafe fn run<T: Target>(out: *mut u8, inputs: &[*const u8; 3], count: usize) {
+        // SAFETY: the caller's promise.
         unsafe {
-            if whole > 0 {
-                kernel(out.add(start).cast(), &[last.as_ptr().cast(); 3], BLOCK);
-                return;
+            let subtrahend = inputs[1].cast::<M::In>().read_unaligned();
+            map_common::<T, M>(T::strip::<Self>(), out.cast(), inputs, count, |x| x.sub(subtrahend));
+        }
+    }
+}
+
+/// `out[i] = M(prepare(input[i]))`, as [`map`] does it; a block is computed the cheaper way if all of it may be.
+///
+/// # Safety
+/// As for [`StripFn`].
+#[inline(always)]
+unsafe fn map_common<T: Target, M: Common>(
+    kernel: StripFn,
+    out: *mut M::Out,
+    inputs: &[*const u8; 3],
+    count: usize,
+    prepare: impl Fn(M::In) -> M::In,
+) {
+    let input = inputs[0].cast::<M::In>();
+    if count == 1 {
+        // SAFETY: the caller promises one element in each strip.
+        unsafe { out.write_unaligned(M::apply::<T>(prepare(input.read_unaligned()))) };
+        return;
+    }
+    let rest = count % BLOCK;
+    let whole = count - rest;
+    let (start, length) = if whole > 0 { (count - BLOCK, BLOCK) } else { (0, rest) };
+    let mut last = [M::In::default(); BLOCK];
+    if rest > 0 {
+        // SAFETY: the caller promises `count` elements; copied as bytes, because they need not be aligned.
+        unsafe {
+            let bytes = length * size_of::<M::In>();
+            let from = input.add(start).cast::<u8>();
+            std::ptr::copy_nonoverlapping(from, last.as_mut_ptr().cast::<u8>(), bytes);
+        }
+    }
+    for first in (0..whole).step_by(BLOCK) {
+        // SAFETY: the caller promises `count` elements in both strips. All of a block are read before any is written.
+        unsafe {
+            let elements = input.add(first).cast::<[M::In; BLOCK]>().read_unaligned();
+            let mut prepared = [M::In::default(); BLOCK];
+            for (prepared, &x) in prepared.iter_mut().zip(&elements) {
+                *prepared = prepare(x);
             }
             let mut results = [M::Out::default(); BLOCK];
-            kernel(results.as_mut_ptr().cast(), &[last.as_ptr().cast(); 3], BLOCK);
-            let bytes = rest * size_of::<M::Out>();
-            std::ptr::copy_nonoverlapping(results.as_ptr().cast::<u8>(), out.cast::<u8>(), bytes);
+            if prepared.iter().fold(true, |all, &x| all & M::is_common(x)) {
+                for (result, &x) in results.iter_mut().zip(&prepared) {
+                    *result = M::apply_to_common::<T>(x);
+                }
+            } else {
+                for (result, &x) in results.iter_mut().zip(&prepared) {
+                    *result = M::apply::<T>(x);
+                }
+            }
+            out.add(first).cast::<[M::Out; BLOCK]>().write_unaligned(results);
         }
+    }
+    if rest == 0 {
+        return;
+    }
+    let mut last_inputs = *inputs;
+    last_inputs[0] = last.as_ptr().cast();
+    // SAFETY: the copy is a whole block, and so is the place of its results; see `map`.
+    unsafe {
+        if whole > 0 {
+            kernel(out.add(start).cast(), &last_inputs, BLOCK);
+            return;
+        }
+        let mut results = [M::Out::default(); BLOCK];
+        kernel(results.as_mut_ptr().cast(), &last_inputs, BLOCK);
+        let bytes = rest * size_of::<M::Out>();
+        std::ptr::copy_nonoverlapping(results.as_ptr().cast::<u8>(), out.cast::<u8>(), bytes);
     }
 }
 

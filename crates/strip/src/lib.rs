@@ -81,6 +81,11 @@ pub fn unary(isa: Isa, op: UnaryOp, scalar: Scalar) -> Option<StripFn> {
     with_target!(isa, T => operations::unary::<T>(op, scalar))
 }
 
+/// `out[i] = op(inputs[0][i] - inputs[1][0])`, with the bits of the two operations one after another; `None` for most operations.
+pub fn of_difference(isa: Isa, op: UnaryOp, scalar: Scalar) -> Option<StripFn> {
+    with_target!(isa, T => operations::of_difference::<T>(op, scalar))
+}
+
 /// `out[i] = op(inputs[0][i], inputs[1][i])`.
 pub fn binary(isa: Isa, op: BinaryOp, scalar: Scalar, operands: Operands) -> Option<StripFn> {
     with_target!(isa, T => operations::binary::<T>(op, scalar, operands))

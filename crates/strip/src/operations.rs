@@ -3,7 +3,7 @@
 use super::composed::{NarrowFusedMultiplyAdd, Narrowed, Widened};
 use super::elementwise::{
     Common, Dense, DenseDense, DenseDenseDense, DenseMostlyCommon, DenseSplat, DenseWithExceptions,
-    Elementwise, Exceptions, Map1, Map2, Map3, SplatDense,
+    Elementwise, Exceptions, Map1, Map2, Map3, MostlyCommonOfDifference, SplatDense,
 };
 use super::float_format::{NarrowFloat, by_narrow_float};
 use super::math::Real;
@@ -457,6 +457,15 @@ pub(super) fn unary<T: Target>(op: UnaryOp, scalar: Scalar) -> Option<StripFn> {
         Scalar::Float32 => real_unary::<T, Own<f32>>(op),
         Scalar::Float64 => real_unary::<T, Own<f64>>(op),
         _ => by_narrow_float!(scalar, F => real_unary::<T, InSingle<F>>(op), else => None),
+    }
+}
+
+/// The functions that are computed of a difference at once, since that is how they are used: exponentials.
+pub(super) fn of_difference<T: Target>(op: UnaryOp, scalar: Scalar) -> Option<StripFn> {
+    match (op, scalar) {
+        (UnaryOp::Exp, Scalar::Float32) => Some(T::strip::<MostlyCommonOfDifference<Exp<f32>>>()),
+        (UnaryOp::Exp2, Scalar::Float32) => Some(T::strip::<MostlyCommonOfDifference<Exp2<f32>>>()),
+        _ => None,
     }
 }
 

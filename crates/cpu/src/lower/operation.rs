@@ -65,7 +65,9 @@ impl Lowering<'_> {
                 let scalar = self.scalar(*value);
                 let dense =
                     self.known(strip::unary(self.isa, *op, scalar), data, &format!("{op:?}"), scalar)?;
-                self.elementwise(id, data, ElementwiseKind::Unary, only(dense), &[*value])
+                let of_difference = strip::of_difference(self.isa, *op, scalar);
+                let functions = Functions { of_difference, ..only(dense) };
+                self.elementwise(id, data, ElementwiseKind::Unary, functions, &[*value])
             }
             Op::Binary { op, lhs, rhs } => {
                 let scalar = self.scalar(*lhs);
@@ -74,6 +76,7 @@ impl Lowering<'_> {
                     dense: self.known(dense, data, &format!("{op:?}"), scalar)?,
                     last_splat: strip::binary(self.isa, *op, scalar, Operands::DenseSplat),
                     first_splat: strip::binary(self.isa, *op, scalar, Operands::SplatDense),
+                    of_difference: None,
                 };
                 self.elementwise(id, data, ElementwiseKind::Binary(*op), functions, &[*lhs, *rhs])
             }
@@ -84,6 +87,7 @@ impl Lowering<'_> {
                     dense: self.known(dense, data, &format!("{predicate:?}"), scalar)?,
                     last_splat: strip::compare(self.isa, *predicate, scalar, Operands::DenseSplat),
                     first_splat: strip::compare(self.isa, *predicate, scalar, Operands::SplatDense),
+                    of_difference: None,
                 };
                 self.elementwise(id, data, ElementwiseKind::Compare(*predicate), functions, &[*lhs, *rhs])
             }
@@ -211,6 +215,7 @@ impl Lowering<'_> {
             dense: select(Operands::DenseDense).expect("every width of an element can be selected"),
             last_splat: select(Operands::DenseSplat),
             first_splat: select(Operands::SplatDense),
+            of_difference: None,
         }
     }
 
@@ -256,6 +261,7 @@ impl Lowering<'_> {
                 dense: self.known(function(Operands::DenseDense), data, "arithmetic", Scalar::Int64)?,
                 last_splat: function(Operands::DenseSplat),
                 first_splat: function(Operands::SplatDense),
+                of_difference: None,
             })
         };
         let extend = if scalar.bits() == 64 {
@@ -342,5 +348,5 @@ impl Lowering<'_> {
 
 /// An operation whose operands must all be strips.
 fn only(dense: StripFn) -> Functions {
-    Functions { dense, last_splat: None, first_splat: None }
+    Functions { dense, last_splat: None, first_splat: None, of_difference: None }
 }

@@ -1,7 +1,8 @@
 //! A run of instructions as the steps of a plan.
 
-use super::form::{Definition, Definitions, Form};
+use super::form::{Definition, Form};
 use super::place::{Item, Use};
+use super::runs::{Planner, row_count};
 use super::{Access, Early, Export, MultiplyAdd, Node, Phase, Plan, Source, Step, place};
 use crate::program::{
     Action, AddPointer, Combine, Elementwise, ElementwiseKind, Fold, Functions, Instruction, Load, Operand,
@@ -9,123 +10,7 @@ use crate::program::{
 };
 use smallvec::SmallVec;
 use std::collections::{HashMap, HashSet};
-use tegula_ir::Scalar;
-
-/// Replaces runs of instructions on rows by plans.
-pub fn plan_rows(program: &mut Program) {
-    let mut planner = Planner {
-        definitions: Definitions::new(),
-        constants: program.constants.iter().copied().collect(),
-        registers: HashMap::new(),
-    };
-    planner.define(&program.prologue);
-    let body = std::mem::take(&mut program.body);
-    program.body = planner.code(program, body);
-}
-
-/// What is known of the whole program.
-pub struct Planner {
-    definitions: Definitions,
-    /// The values of registers that hold constants.
-    constants: HashMap<u32, u64>,
-    /// The registers of constants that plans added.
-    registers: HashMap<u64, u32>,
-}
-
-impl Planner {
-    fn define(&mut self, code: &[Instruction]) {
-        self.definitions.extend(code.iter().filter_map(Definition::of));
-    }
-
-    fn code(&mut self, program: &mut Program, code: Vec<Instruction>) -> Vec<Instruction> {
-        self.define(&code);
-        let mut planned = Vec::new();
-        let mut run = Vec::new();
-        for mut instruction in code {
-            let regions: SmallVec<[&mut Vec<Instruction>; 2]> = match &mut instruction.action {
-                Action::For(operation) => SmallVec::from_iter([&mut operation.body.code]),
-                Action::While(operation) => {
-                    SmallVec::from_iter([&mut operation.condition.code, &mut operation.body.code])
-                }
-                Action::If(operation) => {
-                    SmallVec::from_iter([&mut operation.then.code, &mut operation.otherwise.code])
-                }
-                _ => {
-                    run.push(instruction);
-                    continue;
-                }
-            };
-            planned.extend(self.run(program, std::mem::take(&mut run)));
-            for region in regions {
-                let code = std::mem::take(region);
-                *region = self.code(program, code);
-            }
-            planned.push(instruction);
-        }
-        planned.extend(self.run(program, run));
-        planned
-    }
-
-    /// A run without control flow: as plans if every instruction of it may be in one, which keeps blocks from going back and forth.
-    fn run(&mut self, program: &mut Program, mut run: Vec<Instruction>) -> Vec<Instruction> {
-        let Some(count) = common_count(program, &run) else { return run };
-        let mut plans = Vec::new();
-        let mut start = 0;
-        while start < run.len() {
-            let mut builder = Builder::new(self, program, count);
-            let mut end = start;
-            while end < run.len() && builder.add(&run[end]).is_some() {
-                end += 1;
-            }
-            if end < run.len() && (end == start || !builder.split) {
-                return run;
-            }
-            plans.push((end - start, builder.finish(&run[start..end])));
-            start = end;
-        }
-        let mut planned = Vec::new();
-        for (length, plan) in plans {
-            let rest = run.split_off(length);
-            let general = std::mem::replace(&mut run, rest);
-            match plan {
-                Some(mut plan) => {
-                    let span = general[0].span;
-                    plan.general = general;
-                    planned.push(Instruction {
-                        action: Action::Plan(Box::new(plan)),
-                        ends: Box::new([]),
-                        span,
-                    });
-                }
-                None => planned.extend(general),
-            }
-        }
-        planned
-    }
-}
-
-/// The extent of the blocks that a run loads, stores or folds, if they have one axis and there is but one.
-fn common_count(program: &Program, run: &[Instruction]) -> Option<usize> {
-    let mut common = None;
-    for instruction in run {
-        let place = match &instruction.action {
-            Action::Load(load) => load.out,
-            Action::Store(store) => store.pointer.place,
-            Action::Reduce(fold) => fold.values[0].place,
-            _ => continue,
-        };
-        let Place::Block(_) = place else { continue };
-        let count = row_count(program.ty(place))?;
-        if *common.get_or_insert(count) != count {
-            return None;
-        }
-    }
-    common
-}
-
-fn row_count(ty: &ValueType) -> Option<usize> {
-    ty.count.filter(|&count| ty.extents.len() == 1 && count > 1)
-}
+use tegula_ir::{BinaryOp, Scalar};
 
 /// A plan in the making.
 pub struct Builder<'a> {
@@ -137,6 +22,8 @@ pub struct Builder<'a> {
     /// The nodes of slots.
     nodes: HashMap<u32, u32>,
     outers: HashMap<u32, u32>,
+    /// Nodes that are differences of fp32: of what, and the register that is subtracted.
+    differences: HashMap<u32, (Source, u32)>,
     /// Registers that elements decide, so that nothing early can read them.
     late: HashSet<u32>,
     /// Whether something early was to read such a register: another plan could.
@@ -151,7 +38,7 @@ pub struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    fn new(planner: &'a mut Planner, program: &'a mut Program, count: usize) -> Builder<'a> {
+    pub fn new(planner: &'a mut Planner, program: &'a mut Program, count: usize) -> Builder<'a> {
         Builder {
             planner,
             program,
@@ -159,6 +46,7 @@ impl<'a> Builder<'a> {
             forms: HashMap::new(),
             nodes: HashMap::new(),
             outers: HashMap::new(),
+            differences: HashMap::new(),
             late: HashSet::new(),
             split: false,
             phase: 0,
@@ -210,7 +98,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Appends the steps of an instruction, or says that it cannot be in this plan.
-    fn add(&mut self, instruction: &Instruction) -> Option<()> {
+    pub fn add(&mut self, instruction: &Instruction) -> Option<()> {
         self.split = false;
         match &instruction.action {
             Action::ProgramId { axis, out } => {
@@ -340,11 +228,24 @@ impl<'a> Builder<'a> {
             self.push(Step::Choose { interval, on_true, on_false, out });
             return Some(());
         }
+        if let (Some(function), &Source::Node(input)) = (operation.functions.of_difference, &inputs[0])
+            && let Some(&(minuend, subtrahend)) = self.differences.get(&input)
+        {
+            let out = self.new_node(slot, width);
+            let inputs = [minuend, Source::Register(subtrahend), Source::None];
+            self.push(Step::Apply { function, inputs, out, direct: None });
+            return Some(());
+        }
         let mut widths = [0; 3];
         for (width, operand) in widths.iter_mut().zip(&operation.inputs) {
             *width = self.program.ty(operand.place).width as u8;
         }
-        self.apply(&operation.functions, &inputs, widths, width, slot);
+        let out = self.apply(&operation.functions, &inputs, widths, width, slot);
+        if let (ElementwiseKind::Binary(BinaryOp::Sub), Scalar::Float32) = (operation.kind, operation.scalar)
+            && let [minuend @ (Source::Node(_) | Source::Outer(_)), Source::Register(subtrahend)] = inputs[..]
+        {
+            self.differences.insert(out, (minuend, subtrahend));
+        }
         Some(())
     }
 
@@ -372,8 +273,15 @@ impl<'a> Builder<'a> {
         Some(())
     }
 
-    /// A strip function; splats that it has no variant for become strips.
-    fn apply(&mut self, functions: &Functions, inputs: &[Source], widths: [u8; 3], width: usize, slot: u32) {
+    /// The node of a strip function; splats that it has no variant for become strips.
+    fn apply(
+        &mut self,
+        functions: &Functions,
+        inputs: &[Source],
+        widths: [u8; 3],
+        width: usize,
+        slot: u32,
+    ) -> u32 {
         let count = inputs.len();
         let splat = |source: Source| matches!(source, Source::Register(_));
         let (function, spared) = match functions {
@@ -396,6 +304,7 @@ impl<'a> Builder<'a> {
         }
         let out = self.new_node(slot, width);
         self.push(Step::Apply { function, inputs: sources, out, direct: None });
+        out
     }
 
     fn load(&mut self, load: &Load) -> Option<()> {
@@ -553,7 +462,7 @@ impl<'a> Builder<'a> {
     }
 
     /// The plan of a run, if there is something for it to do.
-    fn finish(mut self, run: &[Instruction]) -> Option<Plan> {
+    pub fn finish(mut self, run: &[Instruction]) -> Option<Plan> {
         let works = self.items.iter().any(|(_, item)| {
             matches!(item, Item::Reduce { .. } | Item::Step(Step::Store { .. } | Step::Apply { .. }))
         });

@@ -16,6 +16,7 @@
 //!
 //! | module | turns |
 //! |---|---|
+//! | `runs` | a program into runs, each of which is planned as a whole or not at all |
 //! | `form` | definitions of blocks into scalars that describe them |
 //! | `build` | a run of instructions into steps |
 //! | `place` | results of steps into places in memory, and orders of accesses into checks |
@@ -25,12 +26,13 @@ mod build;
 mod form;
 mod place;
 mod run;
+mod runs;
 
 use crate::program::{Instruction, ScalarOperation};
 use tegula_strip::{ReduceFn, StripFn};
 
-pub use build::plan_rows;
 pub use run::State;
+pub use runs::plan_rows;
 
 /// A run of instructions on blocks of one axis and one extent.
 #[derive(Debug)]

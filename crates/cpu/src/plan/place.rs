@@ -79,6 +79,7 @@ impl Item {
 
 /// Completes a plan from its steps.
 pub fn place(plan: &mut Plan, mut items: Vec<(usize, Item)>, mut uses: Vec<Use>) {
+    drop_unread(plan, &mut items);
     find_uses(&items, &mut uses);
     let mut orders = orders(plan, &items, &uses);
     store_directly(plan, &mut items, &uses, &mut orders);
@@ -96,6 +97,29 @@ pub fn place(plan: &mut Plan, mut items: Vec<(usize, Item)>, mut uses: Vec<Use>)
             (item, _) => plan.phases.push(phase_of(item)),
         }
     }
+}
+
+/// Drops steps whose results nothing reads.
+fn drop_unread(plan: &Plan, items: &mut Vec<(usize, Item)>) {
+    let mut read: Vec<bool> = plan.nodes.iter().map(|node| node.exported).collect();
+    let mut kept = Vec::new();
+    for item in std::mem::take(items).into_iter().rev() {
+        let out = match &item.1 {
+            Item::Step(step) => step.out(),
+            _ => None,
+        };
+        if out.is_some_and(|out| !read[out as usize]) {
+            continue;
+        }
+        for source in item.1.sources() {
+            if let Source::Node(node) = source {
+                read[node as usize] = true;
+            }
+        }
+        kept.push(item);
+    }
+    kept.reverse();
+    *items = kept;
 }
 
 fn find_uses(items: &[(usize, Item)], uses: &mut [Use]) {

@@ -90,12 +90,12 @@ impl<'p> Executor<'p> {
         if self.bounds.is_some() {
             return self.run(&plan.general);
         }
-        let mut state = std::mem::take(&mut self.plan_state);
+        let mut state = self.plan_state.take().unwrap_or_default();
         let done = self.prepare(plan, &mut state);
         if done {
             self.carry_out(plan, &mut state);
         }
-        self.plan_state = state;
+        self.plan_state = Some(state);
         if done { Ok(()) } else { self.run(&plan.general) }
     }
 

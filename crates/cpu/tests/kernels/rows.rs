@@ -360,6 +360,39 @@ fn arrays_are_updated_in_place() {
     assert_eq!((p, m), (expected_p, expected_m));
 }
 
+/// Exponentials of differences, which a plan computes at once, have the bits of the two operations.
+#[test]
+fn softmax_has_the_same_bits_either_way() {
+    let rows = program(include_str!("../../benches/kernels/softmax_rows.ir"));
+    let online = program(include_str!("../../benches/kernels/softmax_online.ir"));
+    let mut random = Random(3);
+    for columns in [1usize, 63, 1000, 1024] {
+        for (program, length) in [(&rows, columns), (&online, columns), (&online, 10 * columns + 3)] {
+            let mut x: Vec<f32> = random.floats(3 * length).iter().map(|x| 300.0 * x).collect();
+            x[0] = f32::NEG_INFINITY;
+            let outcome = |checked: bool| {
+                let (mut x, mut out) = (x.clone(), vec![f32::NAN; 3 * length]);
+                let (from, to) = (address(&mut x), address(&mut out));
+                let arguments = [from, to, length as u64, length as u64, length as u64];
+                let arrays = [("const x", from, 12 * length), ("out", to, 12 * length)];
+                if checked {
+                    run_checked(program, [3, 1, 1], &arguments, &arrays).expect("all accesses are masked");
+                } else {
+                    run(program, [3, 1, 1], &arguments);
+                }
+                out.iter().map(|value| value.to_bits()).collect::<Vec<u32>>()
+            };
+            let planned = outcome(false);
+            assert_eq!(planned, outcome(true), "{length}");
+            if length > 1 {
+                let sum: f64 =
+                    planned[length..2 * length].iter().map(|&bits| f64::from(f32::from_bits(bits))).sum();
+                assert!((sum - 1.0).abs() < 1e-5, "{length}: {sum}");
+            }
+        }
+    }
+}
+
 /// Offsets that wrap are not the linear function that a plan takes them for.
 #[test]
 fn offsets_that_wrap_are_computed_one_by_one() {

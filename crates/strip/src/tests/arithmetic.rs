@@ -78,7 +78,9 @@ macro_rules! integer_element {
                 }
             }
             fn expected(op: BinaryOp, a: Self, b: Self) -> Option<Self> {
-                Some(integer_expected(op, a as i128, b as i128, Self::BITS, Self::MIN != 0) as Self)
+                // Integers are divided in one way alone.
+                let exists = op != BinaryOp::DivRn;
+                exists.then(|| integer_expected(op, a as i128, b as i128, Self::BITS, Self::MIN != 0) as Self)
             }
         })*
     };

@@ -223,3 +223,52 @@ fn a_multiply_add_is_rounded_once() {
         assert_eq!(run(function, [&[200u8], &[3u8], &[7u8]], 1, 0u8), [95]);
     }
 }
+
+/// Blocks of arguments with common exponentials are computed in another way than single ones, and than those beside others.
+#[test]
+fn exponentials_do_not_depend_on_their_neighbours() {
+    let mut values: Vec<f32> = (-9000..9000).map(|i| i as f32 / 100.0 + 0.003).collect();
+    values.extend(all_over(1_000_003));
+    for isa in instruction_sets() {
+        for op in [UnaryOp::Exp, UnaryOp::Exp2] {
+            let function = unary(isa, op, Scalar::Float32).expect("fp32 has it");
+            let together = run(function, [&values[..], &[], &[]], values.len(), 7f32);
+            for (&x, together) in values.iter().zip(together) {
+                let [alone] = run(function, [&[x], &[], &[]], 1, 7f32)[..] else { panic!("one result") };
+                let same = alone.to_bits() == together.to_bits() || alone.is_nan() && together.is_nan();
+                assert!(same, "{isa:?} {op:?}({x:e}): {alone:e} alone, {together:e} in a strip");
+            }
+        }
+    }
+}
+
+#[test]
+fn exponentials_of_differences_are_those_of_the_differences() {
+    let values = all_over(5_000_011);
+    for isa in instruction_sets() {
+        let subtract =
+            binary(isa, BinaryOp::Sub, Scalar::Float32, Operands::DenseSplat).expect("fp32 has it");
+        for op in [UnaryOp::Exp, UnaryOp::Exp2] {
+            let function = of_difference(isa, op, Scalar::Float32).expect("fp32 has it");
+            let plain = unary(isa, op, Scalar::Float32).expect("fp32 has it");
+            for subtrahend in [0.0, 1.5, -70.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN] {
+                for count in COUNTS {
+                    let count = count.min(values.len());
+                    let inputs = [&values[..count], &[subtrahend], &[]];
+                    let differences = run(subtract, inputs, count, 7f32);
+                    let expected = run(plain, [&differences[..], &[], &[]], count, 7f32);
+                    let found = run(function, inputs, count, 7f32);
+                    for (found, expected) in found.iter().zip(&expected) {
+                        let same =
+                            found.to_bits() == expected.to_bits() || found.is_nan() && expected.is_nan();
+                        assert!(
+                            same,
+                            "{isa:?} {op:?} of differences to {subtrahend}: {found:e}, not {expected:e}"
+                        );
+                    }
+                }
+            }
+        }
+        assert!(of_difference(isa, UnaryOp::Exp, Scalar::Float16).is_none(), "differences are rounded");
+    }
+}
