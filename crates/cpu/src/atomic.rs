@@ -77,7 +77,7 @@ impl Executor<'_> {
         if self.bounds.is_some() {
             self.check_access("atomic", *pointer, *mask, ty)?;
         }
-        self.before_immediate_write(EVERYWHERE);
+        self.before_atomic();
         let (pointer_ty, mask_ty) =
             (self.program.ty(pointer.place), mask.map(|mask| self.program.ty(mask.place)));
         let pointers = self.lanes_of(*pointer);
@@ -119,7 +119,7 @@ impl Executor<'_> {
         if self.bounds.is_some() {
             self.check_access("atomic", pointer, None, ty)?;
         }
-        self.before_immediate_write(EVERYWHERE);
+        self.before_atomic();
         let pointer_ty = self.program.ty(pointer.place);
         let pointers = self.lanes_of(pointer);
         let expected = self.lanes_of(expected);

@@ -17,6 +17,7 @@ use crate::block::Block;
 use crate::execute::Executor;
 use crate::program::Place;
 use crate::queue::TileId;
+use crate::stream;
 use crate::strided::Tile;
 
 /// Addresses from the first to after the last byte.
@@ -114,6 +115,13 @@ impl Executor<'_> {
         if reads || self.accesses.writes.iter().any(|&write| overlap(write, range)) {
             self.flush();
         }
+    }
+
+    /// Prepares for an atomic operation: what is written before it is seen by whoever sees its effect.
+    pub fn before_atomic(&mut self) {
+        self.before_immediate_write(EVERYWHERE);
+        // Writes past the caches keep no order with others.
+        stream::finish();
     }
 
     /// Reads what blocks refer to within a range of memory.
