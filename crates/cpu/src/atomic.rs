@@ -3,7 +3,6 @@
 use crate::block::Block;
 use crate::buffer::Buffer;
 use crate::execute::{Executor, Outcome};
-use crate::hazard::EVERYWHERE;
 use crate::launch::LaunchError;
 use crate::launch::StopReason;
 use crate::program::{AtomicRmw, Operand, Place, ValueType};
