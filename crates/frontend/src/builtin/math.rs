@@ -53,7 +53,14 @@ macro_rules! float_function_of_two {
 
 /// The functions of this file.
 pub static FUNCTIONS: &[Builtin] = &[
-    float_function!("exp", everywhere!(), true, Exp, "The exponential function, element by element."),
+    float_function!(
+        "exp",
+        &["", "math"],
+        true,
+        Exp,
+        "The exponential function, element by element.\n\nOn GPUs, of fp32, it is a power of two: its relative error is at most \
+         (4 + |x|) units of 2^-24. `libdevice.exp` has no error that grows."
+    ),
     float_function!("exp2", everywhere!(), true, Exp2, "Two to the power of each element."),
     float_function!("log", everywhere!(), true, Log, "The natural logarithm, element by element."),
     float_function!("log2", everywhere!(), true, Log2, "The logarithm to base 2, element by element."),

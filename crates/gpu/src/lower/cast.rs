@@ -3,7 +3,7 @@
 use super::element::integer_type;
 use super::{Lowering, Result};
 use tegula_ir::{Rounding, Scalar};
-use tegula_ptx::{Comparison, MathOp, Operand, Register, Rounding as PtxRounding, Type};
+use tegula_ptx::{Class, Comparison, Convert, MathOp, Operand, Register, Rounding as PtxRounding, Type};
 
 impl Lowering<'_> {
     pub(super) fn cast(
@@ -122,6 +122,17 @@ impl Lowering<'_> {
             }
             _ => self.decode_float8(from, value),
         }
+    }
+
+    /// Two fp32 numbers as 16-bit floats, rounded to nearest even by one instruction, which packs them as stores and products want them.
+    pub(super) fn narrow_pair(&mut self, to: Scalar, pair: [Register; 2]) -> [Register; 2] {
+        let ty = if to == Scalar::Float16 { Type::F16x2 } else { Type::Bf16x2 };
+        let dst = self.code.fresh(Class::Bits32);
+        let [low, high] = pair.map(Operand::from);
+        let sources = [high, low].into_iter().collect();
+        let convert = Convert::new(ty, Type::F32, dst, low).rounding(PtxRounding::Nearest);
+        self.code.push(Convert { sources, ..convert });
+        self.code.unpack(dst)
     }
 
     /// fp32 as a narrower float; fp32 and fp64 stay.

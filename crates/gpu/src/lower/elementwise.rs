@@ -8,8 +8,10 @@ use super::element::{bits_type, class_of, integer_type};
 use super::{Lowering, Registers, Result};
 use crate::layouts::LayoutId;
 use rustc_hash::FxHashMap;
-use tegula_ir::{BinaryOp, Element, Literal, Op, OpId, Predicate, Scalar, UnaryOp, Value};
-use tegula_ptx::{Class, Comparison, Math, MathOp, MulPart, Operand, Precision, Register, Rounding, Type};
+use tegula_ir::{BinaryOp, Element, Literal, Op, OpId, Predicate, Rounding, Scalar, UnaryOp, Value};
+use tegula_ptx::{
+    Class, Comparison, Math, MathOp, MulPart, Operand, Precision, Register, Rounding as PtxRounding, Type,
+};
 
 /// What is computed of each element.
 #[derive(Clone, Copy)]
@@ -68,6 +70,11 @@ impl Lowering<'_> {
                 })
                 .collect();
         }
+        if let Computation::Op(Op::Cast { value, rounding: Rounding::NearestEven }) = computation
+            && let Some(registers) = self.narrowed_pairs(*value, result, &operands[0])
+        {
+            return Ok(registers);
+        }
         let mut known: FxHashMap<Vec<Register>, Register> = FxHashMap::default();
         let mut registers = Vec::new();
         for index in 0..self.layouts.set.registers(layout) {
@@ -83,6 +90,20 @@ impl Lowering<'_> {
             registers.push(register);
         }
         Ok(registers.into())
+    }
+
+    /// fp32 numbers as 16-bit floats, two at a time; `None` for other types, and where few numbers are different.
+    fn narrowed_pairs(&mut self, from: Value, to: Value, operand: &Registers) -> Option<Registers> {
+        let (from, to) = (self.scalar_type(from), self.scalar_type(to));
+        let narrow = from == Scalar::Float32 && matches!(to, Scalar::Float16 | Scalar::BFloat16);
+        let mut different: Vec<Register> = operand.to_vec();
+        different.sort_unstable();
+        different.dedup();
+        if !narrow || different.len() != operand.len() || operand.len() < 2 {
+            return None;
+        }
+        let pairs = operand.chunks_exact(2).flat_map(|pair| self.narrow_pair(to, [pair[0], pair[1]]));
+        Some(pairs.collect())
     }
 
     fn compute(
@@ -446,10 +467,10 @@ impl Lowering<'_> {
         }
         let ty = if scalar == Scalar::Float64 { Type::F64 } else { Type::F32 };
         let rounding = match op {
-            UnaryOp::Floor => Some(Rounding::DownInteger),
-            UnaryOp::Ceil => Some(Rounding::UpInteger),
-            UnaryOp::Trunc => Some(Rounding::ZeroInteger),
-            UnaryOp::RoundEven => Some(Rounding::NearestInteger),
+            UnaryOp::Floor => Some(PtxRounding::DownInteger),
+            UnaryOp::Ceil => Some(PtxRounding::UpInteger),
+            UnaryOp::Trunc => Some(PtxRounding::ZeroInteger),
+            UnaryOp::RoundEven => Some(PtxRounding::NearestInteger),
             _ => None,
         };
         if rounding.is_some() {

@@ -127,28 +127,11 @@ impl Lowering<'_> {
         });
     }
 
-    /// `exp(x)` in fp32: the product with log2(e) in two parts, so that its rounding does not show in the result.
+    /// `exp(x)` in fp32, as a power of two: the rounding of the product shows in the result, the more the larger `x` is.
     fn exp(&mut self, x: Register) -> Register {
-        let code = &mut self.code;
-        // Beyond, the result is infinite or zero, and infinite arguments would have no rest.
-        let mut within = |op: MathOp, x: Register, bound: f32| {
-            let math = Math::new(op, Type::F32, x, [x.into(), bound.into()]);
-            code.math_with(Math { propagate_nan: true, ..math })
-        };
-        let x = within(MathOp::Max, x, -150.0);
-        let x = within(MathOp::Min, x, 130.0);
         let log2_e = Operand::from(std::f32::consts::LOG2_E);
-        // Added to a number so large, the product loses its fraction.
-        let large = 12_582_912f32;
-        let shifted = code.rounded(MathOp::Fma, Type::F32, &[x.into(), log2_e, large.into()]);
-        let whole = code.rounded(MathOp::Add, Type::F32, &[shifted.into(), (-large).into()]);
-        let negative = code.math(MathOp::Neg, Type::F32, &[whole.into()]);
-        let rest = code.rounded(MathOp::Fma, Type::F32, &[x.into(), log2_e, negative.into()]);
-        let low = Operand::from(1.925_963e-8_f32);
-        let rest = code.rounded(MathOp::Fma, Type::F32, &[x.into(), low, rest.into()]);
-        let fraction = self.approximate(MathOp::Exp2, rest);
-        let scale = self.approximate(MathOp::Exp2, whole);
-        self.code.rounded(MathOp::Mul, Type::F32, &[fraction.into(), scale.into()])
+        let product = self.code.rounded(MathOp::Mul, Type::F32, &[x.into(), log2_e]);
+        self.approximate(MathOp::Exp2, product)
     }
 
     /// The next number towards another, by its bits, which count numbers from zero.
