@@ -152,9 +152,7 @@ def erfinv(x: Any) -> tensor:
 
     Takes fp32 and fp64; the result has the operand's type and shape."""
 def exp(x: Any) -> tensor:
-    """The exponential function, element by element.
-
-    Takes fp32 and fp64; the result has the operand's type and shape."""
+    """The exponential function of each element, of fp32 within 3 units in the last place on every target."""
 def exp10(x: Any) -> tensor:
     """Ten to the power of each element."""
 def exp2(x: Any) -> tensor:
