@@ -1,7 +1,7 @@
 //! What is asked of a compilation, and what comes of it.
 
 use tegula_ir::{Diagnostic, Element, Scalar, Span, Type};
-use tegula_ptx::Target;
+use tegula_ptx::{LaunchBounds, Target};
 
 /// How a kernel is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -57,12 +57,23 @@ pub struct Kernel {
     pub ptx: String,
     /// Bytes of dynamic shared memory that a launch must give.
     pub shared_bytes: u32,
+    /// The thread blocks that a multiprocessor is asked to hold at once, at the cost of registers.
+    pub resident: Option<u32>,
     /// Warps of a thread block: blocks are of `32 * num_warps` threads along x.
     pub num_warps: u32,
     /// The parameters of the entry, in order; they are those of the function.
     pub parameters: Vec<ParameterKind>,
     /// The layout of every block, for people: what `--emit layouts` prints.
     pub layouts: String,
+}
+
+impl Kernel {
+    /// The same kernel with all the registers that the assembler likes: for one that did not fit the fewer.
+    pub fn with_free_registers(self) -> Kernel {
+        let bound = self.resident.map(LaunchBounds::min_blocks_text);
+        let ptx = bound.map_or(self.ptx.clone(), |bound| self.ptx.replacen(&bound, "", 1));
+        Kernel { ptx, resident: None, ..self }
+    }
 }
 
 /// How an argument is passed to a kernel: by value, at its natural alignment.

@@ -33,6 +33,7 @@ mod kernel;
 mod layouts;
 mod lower;
 mod padding;
+mod residency;
 mod roots;
 mod users;
 

@@ -50,6 +50,13 @@ pub struct LaunchBounds {
     pub cluster: Option<[u32; 3]>,
 }
 
+impl LaunchBounds {
+    /// How `min_blocks` is printed, a line of its own.
+    pub fn min_blocks_text(blocks: u32) -> String {
+        format!(".minnctapersm {blocks}\n")
+    }
+}
+
 /// A function or kernel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Function {
@@ -130,10 +137,11 @@ impl Function {
                 out.format(format_args!("{directive} {x}, {y}, {z}\n"));
             }
         }
-        for (directive, value) in [(".minnctapersm", bounds.min_blocks), (".maxnreg", bounds.max_registers)] {
-            if let Some(value) = value {
-                out.format(format_args!("{directive} {value}\n"));
-            }
+        if let Some(blocks) = bounds.min_blocks {
+            out.raw(&LaunchBounds::min_blocks_text(blocks));
+        }
+        if let Some(registers) = bounds.max_registers {
+            out.format(format_args!(".maxnreg {registers}\n"));
         }
         out.raw("{\n");
         for (&class, &count) in Class::ALL.iter().zip(&self.registers) {

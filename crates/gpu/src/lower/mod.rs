@@ -139,9 +139,11 @@ fn lower_within(
     let name = symbol(&function.name);
     let mut entry = tegula_ptx::Function::kernel(name.as_str());
     let threads = options.num_warps * 32;
+    let resident = crate::residency::resident_programs(function, &layouts, target, options);
     entry.bounds = LaunchBounds {
         required_threads: Some([threads, 1, 1]),
         max_registers: options.max_registers,
+        min_blocks: resident,
         ..LaunchBounds::default()
     };
     let hazards = Hazards::new(function, &layouts);
@@ -176,11 +178,16 @@ fn lower_within(
     let parameters = lowering.parameters();
     lowering.region(function.body)?;
     lowering.code.push(tegula_ptx::Control::Return);
-    lowering.finish(name, parameters)
+    lowering.finish(name, parameters, resident)
 }
 
 impl Lowering<'_> {
-    fn finish(mut self, name: String, parameters: Vec<ParameterKind>) -> Result<Kernel> {
+    fn finish(
+        mut self,
+        name: String,
+        parameters: Vec<ParameterKind>,
+        resident: Option<u32>,
+    ) -> Result<Kernel> {
         let layouts = self.layouts.describe(self.function);
         let mut entry = self.code.function;
         let mut body = self.code.prologue;
@@ -197,6 +204,7 @@ impl Lowering<'_> {
             name,
             ptx: self.module.to_string(),
             shared_bytes: self.scratch.bytes(),
+            resident,
             num_warps: self.options.num_warps,
             parameters,
             layouts,

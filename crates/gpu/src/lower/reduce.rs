@@ -1,14 +1,16 @@
 //! Reductions, by the bits of the axis: each bit belongs to the registers, the lanes or the warps.
 //!
-//! Registers are joined in the thread, lanes by butterfly shuffles, warps through shared memory. Where the order of the
-//! elements does not matter, registers go first; otherwise bits are taken from the lowest, so that only neighbours are joined.
+//! Registers are joined in the thread, lanes by butterfly shuffles, warps through shared memory: there, each thread reads and joins
+//! what belongs together, or, where the lanes of a warp have come to hold the same, each lane reads one part and the lanes join them
+//! by shuffles. Where the order of the elements does not matter, registers go first; otherwise bits are taken from the lowest, so that only neighbours are joined.
 //! Elements of the padding are left out: a group is joined to the one before it only if it begins inside the block.
 
+use super::emit::holds;
 use super::{Lowering, Registers, Result};
 use crate::layouts::{LayoutId, register_map};
 use tegula_ir::{BinaryOp, Op, OpId, RegionId, Value};
 use tegula_layout::{Dim, Layout};
-use tegula_ptx::{Comparison, MathOp, Operand, Register, ShuffleMode, Type};
+use tegula_ptx::{Comparison, MathOp, Operand, Predicate, Register, ShuffleMode, Type};
 
 /// What holds a bit of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +70,11 @@ impl Lowering<'_> {
                         warps.push((bit, warp));
                         rest = &rest[1..];
                     }
-                    self.reduce_warps(&mut state, values, &warps, combine)?;
+                    if self.lanes_agree(&state) {
+                        self.reduce_warps_by_lanes(&mut state, values, &warps, combine)?;
+                    } else {
+                        self.reduce_warps(&mut state, values, &warps, combine)?;
+                    }
                 }
             }
         }
@@ -186,6 +192,52 @@ impl Lowering<'_> {
         Ok(())
     }
 
+    /// Whether the lanes of a warp hold the same by now, and no padding asks which element one of them stands for.
+    fn lanes_agree(&self, state: &Partial) -> bool {
+        let layout = self.layouts.set.get(state.layout);
+        let rest = |column: &u64| {
+            (0..layout.shape().len() as u8).any(|axis| {
+                let place = layout.outputs().get(*column, Dim::Axis(axis));
+                place != 0 && (axis != state.axis || place & !state.reduced != 0)
+            })
+        };
+        state.extent.is_power_of_two() && !layout.columns_of(Dim::Lane).iter().any(rest)
+    }
+
+    /// The first lane of each warp writes what the warp has; each lane reads one part of its group, and a butterfly joins them.
+    fn reduce_warps_by_lanes(
+        &mut self,
+        state: &mut Partial,
+        values: &[Value],
+        warps: &[(usize, u32)],
+        combine: RegionId,
+    ) -> Result<()> {
+        let mut board = self.begin_board(values, state.live.len(), u64::from(self.options.num_warps))?;
+        let own: Vec<u64> = (0..5 + self.options.num_warps.ilog2()).map(|bit| (1 << bit) >> 5).collect();
+        let warp = self.of_thread(&own);
+        let first = Some(holds(self.where_zero(31)));
+        for (slot, &register) in state.live.iter().enumerate() {
+            board.write(self, slot, warp, &state.of(register), first);
+        }
+        self.publish_scratch();
+        // Lane bits stand for the bits of the warps that are joined; the other bits of the warp's number stay.
+        let lanes = (0..5).map(|lane| warps.get(lane).map_or(0, |&(_, warp)| 1u64 << warp));
+        let kept = (0..self.options.num_warps.ilog2()).map(|bit| {
+            let is_joined = warps.iter().any(|&(_, warp)| warp == bit);
+            if is_joined { 0 } else { 1u64 << bit }
+        });
+        let part: Vec<u64> = lanes.chain(kept).collect();
+        let part = self.of_thread(&part);
+        for (slot, register) in state.live.clone().into_iter().enumerate() {
+            let values = board.read(self, slot, part, 0);
+            state.set(register, values);
+        }
+        for (lane, &(bit, _)) in warps.iter().enumerate() {
+            self.reduce_lane(state, bit, lane as u32, combine)?;
+        }
+        Ok(())
+    }
+
     /// All warps write what they have, and each reads and joins what belongs together.
     fn reduce_warps(
         &mut self,
@@ -194,14 +246,13 @@ impl Lowering<'_> {
         warps: &[(usize, u32)],
         combine: RegionId,
     ) -> Result<()> {
-        let count = state.live.len();
-        let mut board = self.begin_board(values, count)?;
+        let mut board = self.begin_board(values, state.live.len(), self.threads())?;
+        let thread = self.thread();
         for (slot, &register) in state.live.iter().enumerate() {
-            board.write(self, slot, &state.of(register));
+            board.write(self, slot, thread, &state.of(register), None);
         }
         self.publish_scratch();
         let mask: i64 = warps.iter().map(|&(_, warp)| 1 << (5 + warp)).sum();
-        let thread = self.thread();
         let first =
             self.code.math(MathOp::And, Type::B32, &[thread.into(), Operand::Integer(!mask & 0xffff_ffff)]);
         for (slot, register) in state.live.clone().into_iter().enumerate() {
@@ -263,9 +314,13 @@ impl Lowering<'_> {
         Ok(Some(self.code.compare(Comparison::Less, Type::S32, base.into(), limit)))
     }
 
-    /// Room in shared memory for so many elements of each operand of every thread.
-    pub(super) fn begin_board(&mut self, values: &[Value], slots: usize) -> Result<Board> {
-        let threads = u64::from(self.options.num_warps) * 32;
+    /// The threads of a block.
+    pub(super) fn threads(&self) -> u64 {
+        u64::from(self.options.num_warps) * 32
+    }
+
+    /// Room in shared memory for so many elements of each operand of every writer.
+    pub(super) fn begin_board(&mut self, values: &[Value], slots: usize, writers: u64) -> Result<Board> {
         let mut bytes = 0;
         let mut columns = Vec::new();
         for &value in values {
@@ -273,10 +328,10 @@ impl Lowering<'_> {
             let width = u64::from(element.bytes());
             bytes = u64::next_multiple_of(bytes, 16);
             columns.push((element, bytes));
-            bytes += width * threads * slots as u64;
+            bytes += width * writers * slots as u64;
         }
         let base = self.begin_scratch(bytes)?;
-        Ok(Board { base, columns, threads })
+        Ok(Board { base, columns, writers })
     }
 }
 
@@ -306,44 +361,60 @@ impl Partial {
     }
 }
 
-/// Shared memory with a place for each slot of each thread; consecutive threads are neighbours.
+/// Shared memory with a place for each slot of each writer, a thread or a warp; consecutive writers are neighbours.
 pub(super) struct Board {
     base: Register,
     columns: Vec<(tegula_ir::Element, u64)>,
-    threads: u64,
+    writers: u64,
 }
 
 impl Board {
-    /// Writes one element of each operand to a slot of this thread.
-    pub fn write(&mut self, lowering: &mut Lowering<'_>, slot: usize, elements: &[Register]) {
-        let thread = lowering.thread();
+    /// Writes one element of each operand to a slot of a writer, where the guard holds.
+    pub fn write(
+        &mut self,
+        lowering: &mut Lowering<'_>,
+        slot: usize,
+        writer: Register,
+        elements: &[Register],
+        guard: Option<Predicate>,
+    ) {
         for (&(element, start), &value) in self.columns.iter().zip(elements) {
-            let width = u64::from(element.bytes());
-            let address = lowering.scratch_address(self.base, thread, width);
-            let offset = start + slot as u64 * self.threads * width;
-            let address = tegula_ptx::Address::register(address, offset as i32);
-            lowering.store_vector(tegula_ptx::Space::Shared, element, address, &[value], None, |store| store);
+            let address = self.address(lowering, element, start, slot, writer, 0);
+            lowering
+                .store_vector(tegula_ptx::Space::Shared, element, address, &[value], guard, |store| store);
         }
     }
 
-    /// Reads a slot of the thread `thread + distance`.
+    /// Reads a slot of the writer `writer + distance`.
     pub fn read(
         &mut self,
         lowering: &mut Lowering<'_>,
         slot: usize,
-        thread: Register,
+        writer: Register,
         distance: u64,
     ) -> Vec<Register> {
         let mut values = Vec::new();
         for &(element, start) in &self.columns {
-            let width = u64::from(element.bytes());
-            let address = lowering.scratch_address(self.base, thread, width);
-            let offset = start + (slot as u64 * self.threads + distance) * width;
-            let address = tegula_ptx::Address::register(address, offset as i32);
+            let address = self.address(lowering, element, start, slot, writer, distance);
             let loaded =
                 lowering.load_vector(tegula_ptx::Space::Shared, element, address, 1, None, |load| load);
             values.push(loaded[0]);
         }
         values
+    }
+
+    fn address(
+        &self,
+        lowering: &mut Lowering<'_>,
+        element: tegula_ir::Element,
+        start: u64,
+        slot: usize,
+        writer: Register,
+        distance: u64,
+    ) -> tegula_ptx::Address {
+        let width = u64::from(element.bytes());
+        let address = lowering.scratch_address(self.base, writer, width);
+        let offset = start + (slot as u64 * self.writers + distance) * width;
+        tegula_ptx::Address::register(address, offset as i32)
     }
 }

@@ -85,10 +85,11 @@ impl Lowering<'_> {
             let mut sources: Vec<usize> = (0..count).map(source).collect();
             sources.sort_unstable();
             sources.dedup();
-            let mut board = self.begin_board(values, sources.len())?;
+            let mut board = self.begin_board(values, sources.len(), self.threads())?;
+            let own = self.thread();
             for (slot, &register) in sources.iter().enumerate() {
                 let elements: Vec<Register> = registers.iter().map(|operand| operand[register]).collect();
-                board.write(self, slot, &elements);
+                board.write(self, slot, own, &elements, None);
             }
             self.publish_scratch();
             let thread = self.source_thread(&set, &clear);

@@ -3,6 +3,9 @@
 //! A tile lives until the region that made it ends; then what comes later takes its place. An operation that passes elements between
 //! threads writes them to the scratch area, waits, and reads them. Nothing there outlives its operation. Before
 //! writing, an operation waits until all threads have read what was there before, unless a barrier has passed since.
+//!
+//! Operations that need little, reductions above all, take turns at two small areas: the barrier in the middle of one is passed by
+//! those who have read what the one before it wrote, so that the third may write without waiting.
 
 use super::{Lowering, SHARED};
 use crate::layouts::SharedTile;
@@ -14,9 +17,14 @@ pub(super) struct Scratch {
     bytes: u32,
     /// The end of the tiles: where the scratch area begins.
     floor: u32,
-    /// Whether some thread may still read the scratch area, or tiles that were there.
-    busy: bool,
+    /// Which areas some thread may still read: the small ones, which large operations and tiles overlap.
+    busy: [bool; 2],
+    /// The areas of the operation that is going on.
+    open: [bool; 2],
 }
+
+/// The bytes of a small area.
+const SMALL: u32 = 512;
 
 impl Scratch {
     pub fn bytes(&self) -> u32 {
@@ -31,13 +39,13 @@ impl Scratch {
 
     /// Where control joins, another way may have left reads behind.
     pub fn forget(&mut self) {
-        self.busy = true;
+        self.busy = [true; 2];
     }
 
     /// Gives up the tiles of a region that ends.
     pub fn release_to(&mut self, before: Scratch) {
         self.floor = before.floor;
-        self.busy = true;
+        self.busy = [true; 2];
     }
 
     /// What tiles leave of a limit.
@@ -50,7 +58,7 @@ impl Lowering<'_> {
     /// All threads of the block wait for one another.
     pub(super) fn barrier(&mut self) {
         self.code.push(Barrier::block());
-        self.scratch.busy = false;
+        self.scratch.busy = [false; 2];
     }
 
     /// The address of new tiles, once they may be written. Nothing else is there until the region ends.
@@ -58,7 +66,7 @@ impl Lowering<'_> {
         let start = self.scratch.floor.next_multiple_of(SharedTile::ALIGNMENT);
         self.scratch.floor = start + bytes;
         self.scratch.bytes = self.scratch.bytes.max(self.scratch.floor);
-        if self.scratch.busy {
+        if self.scratch.busy != [false; 2] {
             self.barrier();
         }
         self.shared_address(start)
@@ -70,9 +78,16 @@ impl Lowering<'_> {
         if bytes > 1 << 20 {
             return self.refuse(&format!("an operation that needs {bytes} bytes of shared memory"));
         }
-        let start = self.scratch.floor.next_multiple_of(16);
-        self.scratch.bytes = self.scratch.bytes.max(start + (bytes as u32).next_multiple_of(16));
-        if self.scratch.busy {
+        let bytes = (bytes as u32).next_multiple_of(16);
+        let mut start = self.scratch.floor.next_multiple_of(16);
+        self.scratch.open = [true; 2];
+        if bytes <= SMALL {
+            let area = usize::from(self.scratch.busy[0]);
+            start += area as u32 * SMALL;
+            self.scratch.open[1 - area] = false;
+        }
+        self.scratch.bytes = self.scratch.bytes.max(start + bytes);
+        if self.scratch.open.iter().zip(self.scratch.busy).any(|(&open, busy)| open && busy) {
             self.barrier();
         }
         Ok(self.shared_address(start))
@@ -98,7 +113,7 @@ impl Lowering<'_> {
     /// Everything is written: what was written can be read.
     pub(super) fn publish_scratch(&mut self) {
         self.barrier();
-        self.scratch.busy = true;
+        self.scratch.busy = self.scratch.open;
     }
 
     /// `base + index * bytes`.

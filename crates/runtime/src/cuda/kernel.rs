@@ -186,20 +186,29 @@ impl Generated {
     /// [`Error::OutOfResources`] if one program needs more shared memory than there is; [`Error::Assembler`];
     /// [`Error::NoAssembler`].
     pub fn assemble(self) -> Result<Code, Error> {
-        let Generated { kernel, gpu, max_registers } = self;
+        let Generated { mut kernel, gpu, max_registers } = self;
         // Known before the assembler spends its time; autotuning passes over such configurations quickly.
         let available = gpu.shared_memory_limit();
         if kernel.shared_bytes > available {
             return Err(Error::shared_memory(&kernel.name, kernel.shared_bytes, available));
         }
-        let job = Job { ptx: &kernel.ptx, machine: gpu.machine, max_registers };
         let assembler = Assembler::get();
-        let assembled = assembler.assemble(&job).map_err(|failure| match failure {
-            Failure::Refused(log) => {
-                Error::Assembler { kernel: kernel.name.clone(), assembler: assembler.to_string(), log }
-            }
-            Failure::Unavailable(reason) => Error::NoAssembler { kernel: kernel.name.clone(), reason },
-        })?;
+        let assemble = |kernel: &tegula_gpu::Kernel| {
+            let job = Job { ptx: &kernel.ptx, machine: gpu.machine, max_registers };
+            assembler.assemble(&job).map_err(|failure| match failure {
+                Failure::Refused(log) => {
+                    Error::Assembler { kernel: kernel.name.clone(), assembler: assembler.to_string(), log }
+                }
+                Failure::Unavailable(reason) => Error::NoAssembler { kernel: kernel.name.clone(), reason },
+            })
+        };
+        let mut assembled = assemble(&kernel)?;
+        // Registers that overflow to memory cost more than further programs bring.
+        let spills = assembled.report.spilled_bytes != Some(0);
+        if kernel.resident.is_some() && spills {
+            kernel = kernel.with_free_registers();
+            assembled = assemble(&kernel)?;
+        }
         Ok(Code {
             name: kernel.name,
             ptx: kernel.ptx,

@@ -1,7 +1,7 @@
 //! Functions of real numbers.
 //!
 //! In fp64 they are written with [`Real`], a file for each family. In fp32 the frequent ones have instructions or short sequences of their
-//! own, and the others are computed in fp64 and rounded once.
+//! own (`single`), and the others are computed in fp64 and rounded once.
 
 mod error_function;
 mod exponential;
@@ -9,6 +9,7 @@ mod gamma;
 mod hyperbolic;
 mod real;
 mod remainder;
+mod single;
 mod trigonometric;
 
 pub(crate) use real::Real;
@@ -24,7 +25,13 @@ impl Lowering<'_> {
     pub(super) fn real_unary(&mut self, op: UnaryOp, ty: Type, x: Register) -> Result<Register> {
         match (op, ty) {
             (UnaryOp::Sqrt, _) => return Ok(self.code.rounded(MathOp::SquareRoot, ty, &[x.into()])),
-            (UnaryOp::Exp2, Type::F32) => return Ok(self.approximate(MathOp::Exp2, x)),
+            (UnaryOp::Exp2, Type::F32) => return Ok(self.exp2(x)),
+            (UnaryOp::Log, Type::F32) => return Ok(self.single_log(x, false)),
+            (UnaryOp::Log2, Type::F32) => return Ok(self.single_log(x, true)),
+            (UnaryOp::Sin, Type::F32) => return Ok(self.single_sine(x, false)),
+            (UnaryOp::Cos, Type::F32) => return Ok(self.single_sine(x, true)),
+            (UnaryOp::Tanh, Type::F32) => return Ok(self.single_tanh(x)),
+            (UnaryOp::Erf, Type::F32) => return Ok(self.single_erf(x)),
             (UnaryOp::Exp, Type::F32) => return Ok(self.exp(x)),
             (UnaryOp::Rsqrt, Type::F32) => return Ok(self.approximate(MathOp::ReciprocalSquareRoot, x)),
             _ => {}
