@@ -1,5 +1,6 @@
 //! What is asked of a compilation, and what comes of it.
 
+use crate::bulk::{Condition, TensorMap};
 use tegula_ir::{Diagnostic, Element, Scalar, Span, Type};
 use tegula_ptx::{LaunchBounds, Target};
 
@@ -12,13 +13,15 @@ pub struct Options {
     pub num_stages: u32,
     /// At most this many registers a thread; `None` leaves it to the assembler.
     pub max_registers: Option<u32>,
+    /// Whether loads may be made by bulk tensor copies, which a launch must make tensor maps for.
+    pub bulk_copies: bool,
     /// Whether instructions name the source line they come from (`.loc`).
     pub line_info: bool,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { num_warps: 4, num_stages: 3, max_registers: None, line_info: true }
+        Options { num_warps: 4, num_stages: 3, max_registers: None, bulk_copies: false, line_info: true }
     }
 }
 
@@ -63,6 +66,10 @@ pub struct Kernel {
     pub num_warps: u32,
     /// The parameters of the entry, in order; they are those of the function.
     pub parameters: Vec<ParameterKind>,
+    /// The tensor maps that the entry takes after its parameters, 128 bytes each by value.
+    pub tensor_maps: Vec<TensorMap>,
+    /// What must hold of the arguments of a launch.
+    pub conditions: Vec<Condition>,
     /// The layout of every block, for people: what `--emit layouts` prints.
     pub layouts: String,
 }

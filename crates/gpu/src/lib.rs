@@ -27,6 +27,7 @@
 //! assert!(kernel.ptx.contains("ld.global.v4.b32"));
 //! ```
 
+mod bulk;
 mod channels;
 mod hazards;
 mod kernel;
@@ -37,6 +38,7 @@ mod residency;
 mod roots;
 mod users;
 
+pub use bulk::{Condition, HostExpression, TensorMap};
 pub use kernel::{Kernel, Options, ParameterKind};
 pub use tegula_ptx::Target;
 

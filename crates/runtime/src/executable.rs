@@ -27,7 +27,7 @@ pub struct Executable {
 #[derive(Debug)]
 enum Code {
     Cpu(Program),
-    Cuda(CudaKernel),
+    Cuda(Box<CudaKernel>),
 }
 
 impl Executable {
@@ -62,7 +62,9 @@ impl Executable {
                 Target::Cpu => Code::Cpu(Program::new(Arc::clone(&function)).map_err(|diagnostic| {
                     Error::Unsupported { diagnostic, sources: Box::new(function.sources.clone()) }
                 })?),
-                Target::Cuda(gpu) => Code::Cuda(CudaKernel::compile(&function, gpu, options, cache)?),
+                Target::Cuda(gpu) => {
+                    Code::Cuda(Box::new(CudaKernel::compile(&function, gpu, options, cache)?))
+                }
             };
             Ok(Executable { function, code, stored_through, history })
         })

@@ -15,6 +15,8 @@ pub struct Options {
     pub maxnreg: Option<u32>,
     /// Whether all programs run at once, so that they may wait for one another (`launch_cooperative_grid`).
     pub cooperative: bool,
+    /// Whether the code may be one that launches must make tensor maps for, as this crate's do.
+    pub bulk_copies: bool,
     /// Whether the launch may begin before the one before it has ended (`launch_pdl`).
     pub overlapping: bool,
 }
@@ -27,6 +29,7 @@ impl Default for Options {
             num_ctas: 1,
             maxnreg: None,
             cooperative: false,
+            bulk_copies: true,
             overlapping: false,
         }
     }

@@ -19,10 +19,11 @@ mod slice;
 
 pub(crate) use slice::Slice;
 
-use crate::Options;
+use crate::bulk::{TensorCopy, tensor_copy};
 use crate::layouts::Assignment;
 use crate::roots::Roots;
 use crate::users::Users;
+use crate::{Options, Target};
 use rustc_hash::FxHashMap;
 use tegula_ir::{Function, Op, OpId, RegionId, Value};
 
@@ -39,6 +40,8 @@ pub(crate) struct LoopPlan {
     pub slice: Slice,
     /// The staged loads, each with the place of its tile in a stage.
     pub tiles: Vec<(OpId, u32)>,
+    /// How the hardware fills the tiles by itself, in their order; empty if threads do.
+    pub copies: Vec<TensorCopy>,
     /// The bytes of a stage.
     pub stage_bytes: u32,
     /// The iterations that the producer slice runs ahead, if shared memory allows.
@@ -62,10 +65,11 @@ impl LoopPlan {
 
 impl Channels {
     /// Plans every loop.
-    pub fn new(function: &Function, layouts: &Assignment, options: &Options) -> Channels {
+    pub fn new(function: &Function, layouts: &Assignment, target: Target, options: &Options) -> Channels {
         let mut channels = Channels { loops: FxHashMap::default(), carried: FxHashMap::default() };
         let users = Users::new(function);
-        channels.region(function, function.body, layouts, &users, options);
+        let settings = Settings { bulk_copies: options.bulk_copies && target.architecture == 90, options };
+        channels.region(function, function.body, layouts, &users, &settings);
         channels
     }
 
@@ -85,17 +89,19 @@ impl Channels {
         region: RegionId,
         layouts: &Assignment,
         users: &Users,
-        options: &Options,
+        settings: &Settings<'_>,
     ) {
         for &op in &function.region(region).ops {
             let data = function.op(op);
             for inner in data.op.regions() {
-                self.region(function, inner, layouts, users, options);
+                self.region(function, inner, layouts, users, settings);
             }
             let Op::For { body, attributes, .. } = &data.op else { continue };
             let carried = deferred::carried_products(function, *body, layouts, users);
-            let stages = attributes.num_stages.unwrap_or(options.num_stages);
-            if let Some(plan) = plan(function, op, *body, layouts, users, &carried, stages) {
+            let num_stages = attributes.num_stages.unwrap_or(settings.options.num_stages);
+            let bulk_copies = settings.bulk_copies;
+            let found = Found { function, op, body: *body, layouts, users, carried: &carried };
+            if let Some(plan) = found.plan(num_stages, bulk_copies) {
                 self.loops.insert(op, plan);
             }
             self.carried.extend(carried);
@@ -103,32 +109,55 @@ impl Channels {
     }
 }
 
-fn plan(
-    function: &Function,
+/// What is asked of all loops.
+struct Settings<'a> {
+    options: &'a Options,
+    bulk_copies: bool,
+}
+
+/// A loop.
+struct Found<'a> {
+    function: &'a Function,
     op: OpId,
     body: RegionId,
-    layouts: &Assignment,
-    users: &Users,
-    carried: &FxHashMap<OpId, usize>,
-    num_stages: u32,
-) -> Option<LoopPlan> {
-    if num_stages < 2 {
-        return None;
+    layouts: &'a Assignment,
+    users: &'a Users,
+    /// The products that the loop accumulates.
+    carried: &'a FxHashMap<OpId, usize>,
+}
+
+impl Found<'_> {
+    fn plan(&self, num_stages: u32, bulk_copies: bool) -> Option<LoopPlan> {
+        let &Found { function, op, body, layouts, users, carried } = self;
+        if num_stages < 2 {
+            return None;
+        }
+        let loads: Vec<OpId> =
+            function.region(body).ops.iter().copied().filter(|&op| layouts.tile_of(op).is_some()).collect();
+        if loads.is_empty() || !may_run_ahead(function, body, &loads) {
+            return None;
+        }
+        let slice = Slice::new(function, op, body, &loads, layouts, users)?;
+        let copies = if bulk_copies { self.tensor_copies(&loads) } else { None };
+        let mut tiles = Vec::new();
+        let mut stage_bytes = 0;
+        for load in loads {
+            tiles.push((load, stage_bytes));
+            stage_bytes += layouts.tile_of(load).map_or(0, |tile| tile.bytes);
+        }
+        let deferred = carried.keys().any(|product| layouts.products[product].is_deferrable());
+        let copies = copies.unwrap_or_default();
+        Some(LoopPlan { slice, tiles, copies, stage_bytes, distance: num_stages - 1, deferred })
     }
-    let loads: Vec<OpId> =
-        function.region(body).ops.iter().copied().filter(|&op| layouts.tile_of(op).is_some()).collect();
-    if loads.is_empty() || !may_run_ahead(function, body, &loads) {
-        return None;
+
+    /// The copies that all loads are.
+    fn tensor_copies(&self, loads: &[OpId]) -> Option<Vec<TensorCopy>> {
+        let copy = |&load: &OpId| {
+            let tile = self.layouts.tile_of(load)?;
+            tensor_copy(self.function, self.op, self.body, load, tile)
+        };
+        loads.iter().map(copy).collect()
     }
-    let slice = Slice::new(function, op, body, &loads, layouts, users)?;
-    let mut tiles = Vec::new();
-    let mut stage_bytes = 0;
-    for load in loads {
-        tiles.push((load, stage_bytes));
-        stage_bytes += layouts.tile_of(load).map_or(0, |tile| tile.bytes);
-    }
-    let deferred = carried.keys().any(|product| layouts.products[product].is_deferrable());
-    Some(LoopPlan { slice, tiles, stage_bytes, distance: num_stages - 1, deferred })
 }
 
 /// Whether nothing in a loop's body may write what the loads read, or wait for somebody who does.

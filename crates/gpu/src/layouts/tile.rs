@@ -17,6 +17,7 @@ use tegula_passes::AxisAnalysis;
 pub(crate) struct SharedTile {
     /// The block's axes to an offset in elements.
     pub layout: Layout,
+    pub swizzle: BulkSwizzle,
     /// The bytes of the tile, a multiple of [`SharedTile::ALIGNMENT`].
     pub bytes: u32,
 }
@@ -34,7 +35,7 @@ impl SharedTile {
         let layout = shared::bulk(shape, order, element_bits, swizzle).ok()?;
         let bytes = (shape.iter().product::<u64>() * u64::from(element_bits)).div_ceil(8);
         let bytes = u32::try_from(bytes).ok()?.checked_next_multiple_of(SharedTile::ALIGNMENT)?;
-        Some(SharedTile { layout, bytes })
+        Some(SharedTile { layout, swizzle, bytes })
     }
 }
 

@@ -10,13 +10,14 @@
 //! | `memory`, `atomic` | accesses of global memory |
 //! | `reduce`, `scan`, `histogram` | what joins elements |
 //! | `dot`, `wgmma`, `multiply_add` | products |
-//! | `tile`, `pipeline` | operands of products in shared memory, and loops that fetch them ahead |
+//! | `tile`, `pipeline`, `bulk` | operands of products in shared memory, and loops that fetch them ahead |
 //! | `print` | `device_print` and `device_assert` |
 //!
 //! What they share: `element` (how elements are held), `emit` (instructions), `place` (where a thread's elements are),
 //! `pack` (elements joined in words), `scratch` (shared memory).
 
 mod atomic;
+mod bulk;
 mod cast;
 mod contraction;
 mod control;
@@ -41,6 +42,7 @@ mod shape;
 mod tile;
 mod wgmma;
 
+use crate::bulk::{Condition, TensorMap};
 use crate::channels::Channels;
 use crate::hazards::Hazards;
 use crate::layouts::{Assignment, LayoutId, SharedTile};
@@ -97,6 +99,8 @@ pub(crate) struct Lowering<'f> {
     in_flight: Vec<Value>,
     /// Predicates that are false and true.
     truths: [Option<Register>; 2],
+    tensor_maps: Vec<TensorMap>,
+    conditions: Vec<Condition>,
     span: Span,
     /// How many regions applied to single elements are open: there, lanes go different ways.
     divergent: u32,
@@ -147,7 +151,7 @@ fn lower_within(
         ..LaunchBounds::default()
     };
     let hazards = Hazards::new(function, &layouts);
-    let channels = Channels::new(function, &layouts, options);
+    let channels = Channels::new(function, &layouts, target, options);
     let mut lowering = Lowering {
         function,
         layouts,
@@ -172,6 +176,8 @@ fn lower_within(
         defers: false,
         in_flight: Vec::new(),
         truths: [None; 2],
+        tensor_maps: Vec::new(),
+        conditions: Vec::new(),
         span: Span::default(),
         divergent: 0,
     };
@@ -207,6 +213,8 @@ impl Lowering<'_> {
             resident,
             num_warps: self.options.num_warps,
             parameters,
+            tensor_maps: self.tensor_maps,
+            conditions: self.conditions,
             layouts,
         })
     }

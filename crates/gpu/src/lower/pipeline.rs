@@ -1,8 +1,10 @@
 //! Loops with channels: the producer slice ahead of the body, as `channels` plans it.
 //!
 //! The slice has its own loop counter and its own registers for the carried values that it needs. It is lowered anew wherever it runs: a
-//! few times before the loop, and once in it.
+//! few times before the loop, and once in it. Where the hardware copies the tiles by itself (`bulk`), the slice is where its boxes
+//! are, and threads meet at mbarriers instead of a barrier of all.
 
+use super::bulk::{BARRIER_BYTES, Source};
 use super::emit::fails;
 use super::{Lowering, Registers, Result};
 use crate::channels::LoopPlan;
@@ -25,18 +27,31 @@ pub(super) struct Producer {
     /// Whether the iteration that comes next will be.
     alive: Register,
     ring: Ring,
-    /// The address of the stage that is filled next.
-    stage: Register,
+    /// The stage that is filled next.
+    position: Position,
+    /// What the hardware copies.
+    sources: Vec<Source>,
     /// Whether the iteration being lowered has yet to fill a stage.
     due: bool,
 }
 
 /// Stages one after the other.
 #[derive(Clone, Copy)]
-struct Ring {
-    start: Register,
-    stage_bytes: u32,
-    stages: u32,
+pub(super) struct Ring {
+    pub start: Register,
+    pub stage_bytes: u32,
+    pub stages: u32,
+    /// The barriers of the first stage, if the hardware fills them.
+    pub barriers: Option<Register>,
+}
+
+/// A stage, in registers that change as the loop goes on.
+#[derive(Clone, Copy)]
+pub(super) struct Position {
+    pub stage: Register,
+    /// The address of its barriers, and the parity of its filling; nothing where threads fill.
+    pub barriers: Register,
+    pub parity: Register,
 }
 
 impl Lowering<'_> {
@@ -60,11 +75,7 @@ impl Lowering<'_> {
         let ty = super::element::integer_type(self.element(index));
         let (upper, step, lower) = (self.scalar(*upper), self.scalar(*step), self.scalar(*lower));
         let before = self.scratch;
-        let ring = Ring {
-            start: self.allocate_tiles(plan.stage_bytes * plan.stages(distance)),
-            stage_bytes: plan.stage_bytes,
-            stages: plan.stages(distance),
-        };
+        let ring = self.begin_ring(&plan, plan.stages(distance));
         if plan.tiles.iter().any(|&(load, _)| self.hazards.barrier_before(load)) {
             self.barrier();
         }
@@ -74,6 +85,7 @@ impl Lowering<'_> {
         }
 
         let counter = self.code.copy(ty, lower);
+        let previous = self.code.copy(Type::U32, ring.barriers.unwrap_or(ring.start));
         let rest =
             |values: &[Value]| -> Vec<Value> { plan.slice.rest.iter().map(|&place| values[place]).collect() };
         let arguments = rest(carried);
@@ -86,18 +98,23 @@ impl Lowering<'_> {
         let rooms: Vec<Registers> = plan.slice.rest.iter().map(|&place| all_rooms[place].clone()).collect();
         let sources = self.read_all(&rest(inits), &arguments);
         self.assign_all(&rooms, &sources);
-        let stage = self.code.copy(Type::U32, ring.start);
+        let position = self.first_stage(ring);
         let (start, end) = (self.code.label(), self.code.label());
         self.code.place(start);
         let goes_on = self.goes_on(counter, upper, step, ty);
         self.code.branch(Some(fails(goes_on)), end, self.uniform());
 
-        self.code.push(AsyncGroup::Wait(distance - 1));
-        self.publish_tiles();
+        if ring.barriers.is_some() {
+            self.wait_for_full(&position);
+        } else {
+            self.code.push(AsyncGroup::Wait(distance - 1));
+            self.publish_tiles();
+        }
         self.scratch.forget();
         for &(load, offset) in &plan.tiles {
-            let place = [stage.into(), Operand::Integer(offset.into())];
-            let address = if offset == 0 { stage } else { self.code.math(MathOp::Add, Type::U32, &place) };
+            let place = [position.stage.into(), Operand::Integer(offset.into())];
+            let address =
+                if offset == 0 { position.stage } else { self.code.math(MathOp::Add, Type::U32, &place) };
             self.tiles.insert(load, address);
         }
         self.scalars.insert(index, counter);
@@ -136,14 +153,19 @@ impl Lowering<'_> {
         self.rooms.pop();
         self.defers = outer_defers;
         self.producers.pop();
-        let next_stage = self.stage_after(ring, stage);
-        self.code.assign(stage, next_stage);
+        if ring.barriers.is_some() {
+            self.release_read(&position, previous, plan.deferred.then_some((ty, counter, lower)));
+        }
+        self.advance(ring, &position);
         let advanced = self.code.math(MathOp::Add, ty, &[counter.into(), step.into()]);
         let wraps = self.wraps(counter, advanced, step, ty);
         self.code.assign(counter, advanced);
         self.code.branch(Some(fails(wraps)), start, self.uniform());
         self.code.place(end);
         self.finish_products();
+        if let Some(barriers) = ring.barriers {
+            self.end_barriers(barriers, ring.stages);
+        }
         self.scratch.release_to(before);
         self.bind_all(&rest(&data.results), &rooms)
     }
@@ -163,12 +185,14 @@ impl Lowering<'_> {
         let ty = super::element::integer_type(self.element(region.args[0]));
         let counter = self.code.copy(ty, lower);
         let alive = self.goes_on(counter, self.scalar(*upper), self.scalar(*step), ty);
-        let needed: Vec<Value> = plan.slice.carried.iter().map(|&place| region.args[place + 1]).collect();
-        let starts: Vec<Value> = plan.slice.carried.iter().map(|&place| inits[place]).collect();
+        let carried: &[usize] = if ring.barriers.is_some() { &[] } else { &plan.slice.carried };
+        let needed: Vec<Value> = carried.iter().map(|&place| region.args[place + 1]).collect();
+        let starts: Vec<Value> = carried.iter().map(|&place| inits[place]).collect();
         let rooms: Vec<Registers> = needed.iter().map(|&value| self.room_for(value)).collect();
         let sources = self.read_all(&starts, &needed);
         self.assign_all(&rooms, &sources);
-        let stage = self.code.copy(Type::U32, ring.start);
+        let position = self.first_stage(ring);
+        let sources = self.begin_sources(plan)?;
         let (scalars, blocks) = (self.scalars.clone(), self.blocks.clone());
         let plan = Rc::clone(plan);
         let due = false;
@@ -182,7 +206,8 @@ impl Lowering<'_> {
             rooms,
             alive,
             ring,
-            stage,
+            position,
+            sources,
             due,
         });
         Ok(())
@@ -215,6 +240,10 @@ impl Lowering<'_> {
         let region = function.region(*body);
         let index = region.args[0];
         let ty = super::element::integer_type(self.element(index));
+        if producer.ring.barriers.is_some() {
+            self.copy_stage(&plan, &producer.position, &producer.sources, producer.alive);
+            return self.end_stage(producer, ty, self.scalar(*upper), self.scalar(*step));
+        }
         let needed: Vec<Value> = plan.slice.carried.iter().map(|&place| region.args[place + 1]).collect();
         let yields: Vec<Value> = plan.slice.carried.iter().map(|&place| region.yields[place]).collect();
         self.scalars.insert(index, producer.counter);
@@ -223,7 +252,7 @@ impl Lowering<'_> {
             match plan.tiles.iter().find(|(load, _)| *load == op) {
                 Some(&(load, offset)) => {
                     self.locate(function.op(load).span);
-                    let place = [producer.stage.into(), Operand::Integer(offset.into())];
+                    let place = [producer.position.stage.into(), Operand::Integer(offset.into())];
                     let base = self.code.math(MathOp::Add, Type::U32, &place);
                     self.fill(load, base, Some(producer.alive))?;
                 }
@@ -233,7 +262,17 @@ impl Lowering<'_> {
         self.code.push(AsyncGroup::Commit);
         let next = self.read_all(&yields, &needed);
         self.assign_all(&producer.rooms, &next);
-        let (upper, step) = (self.scalar(*upper), self.scalar(*step));
+        self.end_stage(producer, ty, self.scalar(*upper), self.scalar(*step))
+    }
+
+    /// Goes on to the iteration and the stage that are filled next.
+    fn end_stage(
+        &mut self,
+        producer: &mut Producer,
+        ty: Type,
+        upper: Register,
+        step: Register,
+    ) -> Result<()> {
         let advanced = self.code.math(MathOp::Add, ty, &[producer.counter.into(), step.into()]);
         let wraps = self.wraps(producer.counter, advanced, step, ty);
         let goes_on = self.goes_on(advanced, upper, step, ty);
@@ -242,18 +281,45 @@ impl Lowering<'_> {
         let alive = self.code.both(both, Some(producer.alive)).expect("of two predicates");
         self.code.assign(producer.alive, alive);
         self.code.assign(producer.counter, advanced);
-        let stage = self.stage_after(producer.ring, producer.stage);
-        self.code.assign(producer.stage, stage);
+        self.advance(producer.ring, &producer.position);
         Ok(())
     }
 
-    /// The address of the stage after another, in a circle.
-    fn stage_after(&mut self, ring: Ring, stage: Register) -> Register {
-        let bytes = Operand::Integer(ring.stage_bytes.into());
-        let next = self.code.math(MathOp::Add, Type::U32, &[stage.into(), bytes]);
-        let total = Operand::Integer((ring.stage_bytes * ring.stages).into());
-        let end = self.code.math(MathOp::Add, Type::U32, &[ring.start.into(), total]);
-        let is_end = self.code.compare(Comparison::Equal, Type::U32, next.into(), end.into());
-        self.code.select(Type::U32, is_end, ring.start.into(), next.into())
+    /// Room for a loop's stages.
+    fn begin_ring(&mut self, plan: &LoopPlan, stages: u32) -> Ring {
+        let bytes = plan.stage_bytes * stages;
+        let is_bulk = !plan.copies.is_empty();
+        let start = self.allocate_tiles(bytes + if is_bulk { BARRIER_BYTES * stages } else { 0 });
+        let barriers = is_bulk.then(|| {
+            let end = [start.into(), Operand::Integer(bytes.into())];
+            self.code.math(MathOp::Add, Type::U32, &end)
+        });
+        if let Some(barriers) = barriers {
+            self.begin_barriers(barriers, stages);
+        }
+        Ring { start, stage_bytes: plan.stage_bytes, stages, barriers }
+    }
+
+    fn first_stage(&mut self, ring: Ring) -> Position {
+        let stage = self.code.copy(Type::U32, ring.start);
+        let barriers = self.code.copy(Type::U32, ring.barriers.unwrap_or(ring.start));
+        let parity = self.code.copy(Type::B32, Operand::Integer(0));
+        Position { stage, barriers, parity }
+    }
+
+    /// Says what has been read when an iteration ends: its own stage, or, where products are deferred, that of the one before
+    /// (`deferred` has the type and the values of the loop's counter that tell whether there was one).
+    fn release_read(
+        &mut self,
+        position: &Position,
+        previous: Register,
+        deferred: Option<(Type, Register, Register)>,
+    ) {
+        let Some((ty, counter, lower)) = deferred else {
+            return self.release_stage(position.barriers, None);
+        };
+        let is_later = self.code.compare(Comparison::NotEqual, ty, counter.into(), lower.into());
+        self.release_stage(previous, Some(is_later));
+        self.code.assign(previous, position.barriers);
     }
 }

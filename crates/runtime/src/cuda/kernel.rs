@@ -5,11 +5,14 @@ use super::assemble::{Assembler, Failure, Job, Report};
 use super::device::Device;
 use super::module::{Module, Stream};
 use super::scheduling::Scheduling;
+use super::tensor_map::TensorMaps;
 use crate::disk_cache::{DiskCache, Entry, Key};
 use crate::error::Error;
 use crate::options::Options;
 use crate::target::Gpu;
+use std::str::FromStr;
 use std::sync::{Arc, OnceLock};
+use tegula_gpu::{Condition, TensorMap};
 use tegula_ir::{FileId, Function};
 
 /// Which compiler made an entry of the cache: its version and its sources.
@@ -34,6 +37,10 @@ pub struct Code {
     pub shared_bytes: u32,
     /// Warps of one program.
     pub num_warps: u32,
+    /// The tensor maps that the entry takes after its parameters.
+    pub tensor_maps: Vec<TensorMap>,
+    /// What must hold of the arguments of a launch.
+    pub conditions: Vec<Condition>,
     pub report: Report,
 }
 
@@ -45,8 +52,19 @@ pub struct CudaKernel {
     scheduling: Scheduling,
     /// How many words a launch takes.
     arguments: usize,
+    maps: TensorMaps,
+    other: Other,
     /// The code on each device, loaded at the first launch there.
     modules: Box<[OnceLock<Module>]>,
+}
+
+/// The version of a kernel without tensor maps, for arguments that have none; compiled when it is needed.
+#[derive(Debug)]
+struct Other {
+    function: Arc<Function>,
+    options: Options,
+    cache: Option<DiskCache>,
+    kernel: OnceLock<Box<CudaKernel>>,
 }
 
 impl CudaKernel {
@@ -77,7 +95,26 @@ impl CudaKernel {
         };
         let modules = (0..DEVICES).map(|_| OnceLock::new()).collect();
         let scheduling = Scheduling::new(options, gpu);
-        Ok(CudaKernel { code, gpu, scheduling, arguments: function.params.len(), modules })
+        let maps = TensorMaps::new(function, code.tensor_maps.clone(), code.conditions.clone());
+        let other = Other {
+            function: Arc::clone(function),
+            options: Options { bulk_copies: false, ..*options },
+            cache: cache.cloned(),
+            kernel: OnceLock::new(),
+        };
+        Ok(CudaKernel { code, gpu, scheduling, arguments: function.params.len(), maps, other, modules })
+    }
+
+    /// The version without tensor maps.
+    fn without_maps(&self) -> Result<&CudaKernel, Error> {
+        let Other { function, options, cache, kernel } = &self.other;
+        match kernel.get() {
+            Some(kernel) => Ok(kernel),
+            None => {
+                let compiled = CudaKernel::compile(function, self.gpu, options, cache.as_ref())?;
+                Ok(kernel.get_or_init(|| Box::new(compiled)))
+            }
+        }
     }
 
     /// The code and what is known of it.
@@ -114,9 +151,15 @@ impl CudaKernel {
         if let Some(axis) = (0..3).find(|&axis| grid[axis] > GRID_LIMITS[axis]) {
             return Err(Error::Grid { axis, extent: grid[axis], limit: GRID_LIMITS[axis] });
         }
+        let maps = if self.maps.is_empty() { None } else { self.maps.of(arguments) };
+        if maps.is_none() && !self.maps.is_empty() {
+            // SAFETY: as for this version, which takes the same arguments.
+            return unsafe { self.without_maps()?.launch(device, stream, grid, arguments) };
+        }
+        let maps = maps.as_deref().unwrap_or_default();
         let module = self.module(device)?;
         // SAFETY: the caller vouches for the addresses and for the stream; the number of arguments is right.
-        Ok(unsafe { module.launch(grid, stream, self.scheduling, arguments) }?)
+        Ok(unsafe { module.launch(grid, stream, self.scheduling, arguments, maps) }?)
     }
 
     /// Loads the code on a device, unless it is there already.
@@ -170,6 +213,7 @@ impl Generated {
             num_warps: options.num_warps,
             num_stages: options.num_stages,
             max_registers: options.maxnreg,
+            bulk_copies: options.bulk_copies,
             line_info: true,
         };
         match tegula_gpu::compile(function, gpu.code, &for_back_end) {
@@ -216,6 +260,8 @@ impl Generated {
             layouts: kernel.layouts,
             shared_bytes: kernel.shared_bytes,
             num_warps: kernel.num_warps,
+            tensor_maps: kernel.tensor_maps,
+            conditions: kernel.conditions,
             report: assembled.report,
         })
     }
@@ -237,6 +283,8 @@ impl Code {
         number("num_warps", Some(self.num_warps));
         number("registers", self.report.registers);
         number("spilled_bytes", self.report.spilled_bytes);
+        entry.insert("tensor_maps", lines(&self.tensor_maps).as_str());
+        entry.insert("conditions", lines(&self.conditions).as_str());
         entry
     }
 
@@ -250,9 +298,21 @@ impl Code {
             layouts: text("layouts")?,
             shared_bytes: number("shared_bytes")?,
             num_warps: number("num_warps")?,
+            tensor_maps: parsed(&text("tensor_maps")?)?,
+            conditions: parsed(&text("conditions")?)?,
             report: Report { registers: number("registers"), spilled_bytes: number("spilled_bytes") },
         })
     }
+}
+
+/// Items as text, a line each.
+fn lines<T: ToString>(items: &[T]) -> String {
+    let lines: Vec<String> = items.iter().map(T::to_string).collect();
+    lines.join("\n")
+}
+
+fn parsed<T: FromStr>(text: &str) -> Option<Vec<T>> {
+    text.lines().map(|line| line.parse().ok()).collect()
 }
 
 #[cfg(test)]
@@ -276,6 +336,8 @@ mod tests {
                 layouts: String::new(),
                 shared_bytes: 70_000,
                 num_warps: 8,
+                tensor_maps: vec!["0 bf16 1*5 - 1*6 64 128 128".parse().expect("it is a map")],
+                conditions: vec!["1*3 128".parse().expect("it is a condition")],
                 report,
             };
             assert_eq!(Code::from_entry(&code.to_entry()), Some(code));

@@ -20,6 +20,7 @@ pub mod kernel;
 pub mod listing;
 pub mod module;
 pub mod scheduling;
+mod tensor_map;
 
 pub use assemble::set_package_folders;
 pub use device::Device;

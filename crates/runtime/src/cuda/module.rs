@@ -6,6 +6,7 @@ use super::scheduling::Scheduling;
 use crate::error::{Error, Resource};
 use cudarc::driver::sys::{
     self, CUfunction, CUfunction_attribute as Attribute, CUlaunchConfig, CUmodule, CUresult, CUstream,
+    CUtensorMap,
 };
 use std::ffi::{CString, c_void};
 
@@ -92,13 +93,14 @@ impl Module {
 
     /// Queues a launch on a stream; returns before the kernel has run.
     ///
-    /// Each argument is a word, of which the kernel takes as many of the lowest bytes as its parameter has.
+    /// Each argument is a word, of which the kernel takes as many of the lowest bytes as its parameter has. Tensor maps come after
+    /// them.
     ///
     /// # Errors
     /// [`DriverError`]: of this launch, or of one before it that failed in the meantime.
     ///
     /// # Safety
-    /// There must be as many words as parameters, the addresses that the kernel makes of them must be valid on the device
+    /// There must be as many words and maps as parameters, the addresses that the kernel makes of them must be valid on the device
     /// until it ends, and the stream must be one of the device.
     pub unsafe fn launch(
         &self,
@@ -106,19 +108,24 @@ impl Module {
         stream: Stream,
         scheduling: Scheduling,
         arguments: &[u64],
+        maps: &[CUtensorMap],
     ) -> Result<(), DriverError> {
         let mut usual = [std::ptr::null_mut::<c_void>(); USUAL_ARGUMENTS];
         let mut more = Vec::new();
-        let places = match usual.get_mut(..arguments.len()) {
+        let count = arguments.len() + maps.len();
+        let places = match usual.get_mut(..count) {
             Some(places) => places,
             None => {
-                more.resize(arguments.len(), std::ptr::null_mut());
+                more.resize(count, std::ptr::null_mut());
                 &mut more[..]
             }
         };
         for (place, argument) in places.iter_mut().zip(arguments) {
             // The driver reads the arguments, and does not write them.
             *place = std::ptr::from_ref(argument).cast_mut().cast();
+        }
+        for (place, map) in places[arguments.len()..].iter_mut().zip(maps) {
+            *place = std::ptr::from_ref(map).cast_mut().cast();
         }
         let [x, y, z] = grid;
         let (mut attributes, count) = scheduling.attributes(grid);

@@ -76,8 +76,10 @@ impl Ahead {
             parameters: Vec::new(),
             codes: Vec::new(),
         };
+        // Launchers of other languages pass the kernel's own arguments, and no tensor maps.
+        let options = Options { bulk_copies: false, ..*options };
         for &target in targets {
-            let compiled = kernel.compile(signature, target, options)?;
+            let compiled = kernel.compile(signature, target, &options)?;
             let (Target::Cuda(gpu), Some(code)) = (target, compiled.code()?) else {
                 let message =
                     format!("code is made ahead of time for GPUs, such as sm_90, and not for {target}");
