@@ -82,20 +82,33 @@ fn accesses_are_as_wide_as_16_bytes() {
 fn kernels_assemble_without_spills() {
     let ptxas = std::env::var("TEGULA_PTXAS").unwrap_or_else(|_| "ptxas".into());
     for (name, text) in kernels() {
-        for target in TARGETS {
-            let kernel = compiled(&name, &text, target);
-            let source =
-                std::env::temp_dir().join(format!("tegula-gpu-{}-{name}-{target}.ptx", std::process::id()));
-            std::fs::write(&source, &kernel.ptx).expect("a temporary file can be written");
-            let arch = format!("-arch={target}");
-            let output = Command::new(&ptxas).args(["-v", &arch, "-o", "/dev/null"]).arg(&source).output();
-            let output = output.unwrap_or_else(|error| panic!("cannot run {ptxas}: {error}"));
-            std::fs::remove_file(&source).expect("the file was written");
-            let messages = String::from_utf8_lossy(&output.stderr);
-            assert!(output.status.success(), "{name} for {target}: {messages}");
+        let bulk = [Target::specific(90)].map(|target| (target, true));
+        for (target, bulk_copies) in TARGETS.map(|target| (target, false)).into_iter().chain(bulk) {
+            let function = tegula_ir::Function::parse(&text).expect("the kernel is read");
+            let options = Options { bulk_copies, ..Options::default() };
+            let kernel = compile(&function, target, &options).expect("the kernel compiles");
+            // What does not fit the registers that resident programs leave gets all it likes.
+            let messages = assembled(&ptxas, &kernel.ptx, target);
+            let messages = if messages.contains(" 0 bytes spill stores") {
+                messages
+            } else {
+                assembled(&ptxas, &kernel.with_free_registers().ptx, target)
+            };
             assert!(messages.contains(" 0 bytes spill stores"), "{name} for {target}: {messages}");
         }
     }
+}
+
+/// What the assembler says of a kernel.
+fn assembled(ptxas: &str, ptx: &str, target: Target) -> String {
+    let file = tempfile::NamedTempFile::new().expect("a temporary file can be made");
+    std::fs::write(file.path(), ptx).expect("a temporary file can be written");
+    let arch = format!("-arch={target}");
+    let output = Command::new(ptxas).args(["-v", &arch, "-o", "/dev/null"]).arg(file.path()).output();
+    let output = output.unwrap_or_else(|error| panic!("cannot run {ptxas}: {error}"));
+    let messages = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{target}: {messages}");
+    messages
 }
 
 fn for_hopper(name: &str, options: &Options) -> Kernel {
@@ -152,4 +165,41 @@ fn probabilities_stay_in_registers() {
     let first = attention.ptx.find("wgmma.mma_async").expect("attention multiplies");
     // The second product takes its left operand from four registers, as the first one's results lie.
     assert!(attention.ptx[first..].contains("}, {%r"), "{}", attention.ptx);
+}
+
+#[test]
+fn boxes_of_matrices_are_copied_by_the_hardware() {
+    let bulk = Options { bulk_copies: true, ..Options::default() };
+    let matmul = for_hopper("matmul", &bulk);
+    let copy = "cp.async.bulk.tensor.2d";
+    let ahead = ["mbarrier.init", "fence.proxy.async", "mbarrier.arrive.expect_tx", copy, copy];
+    let steady = [
+        "mbarrier.try_wait.parity",
+        "wgmma.mma_async",
+        "wgmma.commit_group",
+        "mbarrier.try_wait.parity",
+        "mbarrier.arrive.expect_tx",
+        copy,
+        "wgmma.wait_group.sync.aligned 1;",
+        "mbarrier.arrive.shared::cta.b64 _",
+        "mbarrier.inval",
+    ];
+    in_order(&matmul.ptx, &[&ahead[..], &steady[..]].concat());
+    assert!(!matmul.ptx.contains("cp.async.cg"), "{}", matmul.ptx);
+    let maps: Vec<String> = matmul.tensor_maps.iter().map(ToString::to_string).collect();
+    assert_eq!(maps.len(), 2, "{maps:?}");
+    // Rows that wrap around must not do so inside of a block.
+    assert_eq!(matmul.conditions.len(), 2, "{:?}", matmul.conditions);
+}
+
+#[test]
+fn without_launches_that_make_maps_threads_copy() {
+    let matmul = for_hopper("matmul", &Options::default());
+    assert!(matmul.tensor_maps.is_empty() && !matmul.ptx.contains("cp.async.bulk"));
+    let ampere = Options { bulk_copies: true, ..Options::default() };
+    let kernels = kernels();
+    let (_, text) = kernels.iter().find(|(found, _)| found == "matmul").expect("the kernel is in the folder");
+    let function = tegula_ir::Function::parse(text).expect("the kernel is read");
+    let matmul = compile(&function, Target::portable(80), &ampere).expect("the kernel compiles");
+    assert!(matmul.tensor_maps.is_empty());
 }
