@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 import torch
 
@@ -61,6 +62,20 @@ def test_arrays_of_two_devices_are_refused_by_name():
         add[(1,)](x, OnGpu(), x, 8, BLOCK=8)
     with pytest.raises(ValueError, match=r"`out_ptr` of `add`.*on cuda:1, but `x_ptr` is on cuda:0"):
         add[(1,)](OnGpu(), OnGpu(), OnAnotherGpu(), 8, BLOCK=8)
+
+
+def test_tensors_of_the_cpu_are_refused_where_torch_computes_on_a_gpu(target, monkeypatch):
+    x = torch.ones(8)
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
+    with pytest.raises(ValueError, match=r"`x_ptr` of `add`.*on the cpu.*`\.cuda\(\)`.*TEGULA_TARGET=cpu"):
+        add[(1,)](x, x, x, 8, BLOCK=8)
+    ones, out = np.ones(8, np.float32), np.zeros(8, np.float32)
+    with pytest.raises(ValueError, match=r"`y_ptr` of `add`"):
+        add[(1,)](ones, x, out, 8, BLOCK=8)
+    assert add[(1,)](ones, ones, out, 8, BLOCK=8).target == "cpu"
+    assert (out == 2).all()
+    target("cpu")
+    assert add[(1,)](x, x, x, 8, BLOCK=8).target == "cpu"
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")

@@ -8,7 +8,7 @@ mod signature;
 
 use divan::{Bencher, black_box};
 use tegula_frontend::source_host::SourceHost;
-use tegula_frontend::{Request, compile};
+use tegula_frontend::{Machine, Request, compile};
 use tegula_ir::Function;
 
 fn main() {
@@ -61,7 +61,11 @@ fn read(kernel: &Kernel) -> SourceHost {
 fn lower(host: &SourceHost, kernel: &Kernel) -> Function {
     let reference =
         host.kernels().find(|(name, _)| *name == kernel.name).expect("the example has the kernel").1;
-    let request = Request { kernel: reference, arguments: signature::arguments(kernel.signature) };
+    let request = Request {
+        kernel: reference,
+        arguments: signature::arguments(kernel.signature),
+        machine: Machine::Cpu,
+    };
     let mut function = compile(host, &request).unwrap_or_else(|error| panic!("{error}"));
     tegula_passes::optimise(&mut function);
     function

@@ -9,7 +9,7 @@
 use crate::layouts::{Assignment, LayoutId};
 use crate::roots::Roots;
 use rustc_hash::FxHashSet;
-use tegula_ir::{Function, Op, OpId, RegionId, Value, ValueDef};
+use tegula_ir::{Element, Function, Op, OpId, RegionId, Value, ValueDef};
 use tegula_layout::Dim;
 
 /// The operations before which all threads wait.
@@ -81,6 +81,14 @@ impl Walk<'_> {
                 Op::Store { pointer, .. } => self.access(op, *pointer, true, &mut open),
                 Op::AtomicRmw { pointer, .. } | Op::AtomicCas { pointer, .. } => {
                     self.access(op, *pointer, true, &mut open);
+                }
+                // What a text with effects does with its pointers is unknown.
+                Op::InlineAssembly { assembly, values } if !assembly.pure => {
+                    for &value in values {
+                        if matches!(function.ty(value).element, Element::Pointer(_)) {
+                            self.access(op, value, true, &mut open);
+                        }
+                    }
                 }
                 _ => {}
             }

@@ -72,6 +72,8 @@ pub struct Kernel {
     pub conditions: Vec<Condition>,
     /// The layout of every block, for people: what `--emit layouts` prints.
     pub layouts: String,
+    /// Where in the source each text of inline assembly comes from, in the order of the PTX.
+    pub texts: Vec<Span>,
 }
 
 impl Kernel {

@@ -36,6 +36,7 @@ mod lower;
 mod padding;
 mod residency;
 mod roots;
+mod template;
 mod users;
 
 pub use bulk::{Condition, HostExpression, TensorMap};

@@ -1,6 +1,6 @@
 //! The example kernels, for every kind of GPU: what they are compiled to, and that NVIDIA's assembler takes it.
 //!
-//! `tests/kernels` has the optimised functions of `examples/*.py` as text. The assembler is not part of the build: see
+//! `tests/kernels` has the optimised functions of `examples/*.py` as text, and one with inline assembly. The assembler is not part of the build: see
 //! the tests of `tegula-ptx` for how it is named; without it, those tests are listed as ignored.
 
 use std::path::Path;

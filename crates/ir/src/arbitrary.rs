@@ -1,9 +1,9 @@
 //! Random well-formed functions, for property tests of whatever reads or rewrites functions.
 //!
 //! A list of numbers decides everything, so that a property-testing library shrinks a failure by shrinking the
-//! list: numbers that are missing count as 0, and the function ends when they run out. Every operation can
-//! occur, loops end after a few iterations, blocks have few elements, and an element is never taken from
-//! beyond a block.
+//! list: numbers that are missing count as 0, and the function ends when they run out. Every operation but
+//! `assembly`, which no reference evaluates, can occur; loops end after a few iterations, blocks have few elements, and
+//! an element is never taken from beyond a block.
 
 use crate::builder::Builder;
 use crate::function::{Function, Param, RegionId, Value};

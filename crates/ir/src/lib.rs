@@ -33,8 +33,8 @@ pub use builder::Builder;
 pub use diagnostic::{Call, Diagnostic, Label, Severity};
 pub use function::{Function, OpData, OpId, Param, Region, RegionId, Value, ValueData, ValueDef};
 pub use op::{
-    AtomicOp, AtomicOrdering, AtomicScope, BinaryOp, CacheModifier, DotPrecision, EvictionPolicy, Hint,
-    Literal, LoopAttributes, Op, Predicate, Rounding, UnaryOp,
+    Assembly, AtomicOp, AtomicOrdering, AtomicScope, BinaryOp, CacheModifier, DotPrecision, EvictionPolicy,
+    Hint, Literal, LoopAttributes, Op, Predicate, Rounding, UnaryOp,
 };
 pub use source::{FileId, SourceFile, SourceMap, Span};
 pub use text::ParseError;

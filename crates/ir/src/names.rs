@@ -210,6 +210,7 @@ impl Op {
             Op::Reduce { .. } => "reduce",
             Op::Scan { .. } => "scan",
             Op::MapElementwise { .. } => "map",
+            Op::InlineAssembly { .. } => "assembly",
             Op::For { .. } => "for",
             Op::While { .. } => "while",
             Op::If { .. } => "if",

@@ -239,6 +239,18 @@ pub struct LoopAttributes {
     pub disable_licm: bool,
 }
 
+/// Text in the assembly language of one kind of machine, with registers in the place of `$0`, `$1`, ...
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Assembly {
+    pub text: String,
+    /// The kind of each register, results first: `=r,f`.
+    pub constraints: String,
+    /// How many elements one execution of the text takes.
+    pub pack: u32,
+    /// Whether the text does nothing but compute its results.
+    pub pure: bool,
+}
+
 /// One operation. Its results' types stand with the results.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
@@ -419,6 +431,11 @@ pub enum Op {
         values: SmallVec<[Value; 2]>,
         body: RegionId,
     },
+    /// Instructions of the target, applied to each element of operands and results, which have one shape.
+    InlineAssembly {
+        assembly: Box<Assembly>,
+        values: SmallVec<[Value; 2]>,
+    },
 
     /// Counts from `lower` by `step` (never 0) while below `upper` (above it, if `step` is negative); the three and the index have
     /// one integer type. The body's arguments are the index and the carried values; it yields their next values.
@@ -545,6 +562,7 @@ macro_rules! visit_operands {
             Op::Reduce { values, .. }
             | Op::Scan { values, .. }
             | Op::MapElementwise { values, .. }
+            | Op::InlineAssembly { values, .. }
             | Op::Print { values, .. } => values.$iter().for_each($visit),
             Op::For { lower, upper, step, inits, .. } => {
                 $visit(lower);
@@ -605,6 +623,9 @@ impl Op {
     /// Whether the operation, its regions aside, does nothing but compute its results from its operands:
     /// it may be dropped, merged with an equal one, or computed earlier.
     pub fn is_pure(&self) -> bool {
+        if let Op::InlineAssembly { assembly, .. } = self {
+            return assembly.pure;
+        }
         !matches!(
             self,
             Op::Load { .. }

@@ -48,6 +48,19 @@ fn memory_and_arithmetic() {
 }
 
 #[test]
+fn assembly() {
+    round_trip(
+        "kernel @texts(%x: fp32, %n: i32) {
+  %0 = splat %x : <64xfp32>
+  %1 = splat %n : <64xi32>
+  %2, %3 = assembly \"{ min.f32 $0, $2, $4;\\n\\tmov.b32 $1, $3; }\" \"=f,=r,f,r,f\" pack 1 pure (%0, %1, %0) : <64xfp32>, <64xi32>
+  %4 = assembly \"mov.u64 $0, %globaltimer;\" \"=l\" pack 1 : i64
+}
+",
+    );
+}
+
+#[test]
 fn control_flow() {
     round_trip(
         "kernel @loops(%n: i32, %\"x.0\": fp32, %flag: i1) {

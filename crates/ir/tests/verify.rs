@@ -51,6 +51,12 @@ fn types_are_checked() {
         ("%0 = fma %x, %x, %h : fp32", "`fma`: the third operand is fp16, and should be fp32, as the first"),
         ("%0 = cast %p : i64", "`cast`: the operand is *fp32, and should be numbers"),
         ("%0 = bitcast %i : fp16", "`bitcast`: i32 has 32 bits an element, fp16 has 16"),
+        ("assembly \"exit;\" \"\" pack 1", "`assembly`: it has no result"),
+        ("%0 = assembly \"\" \"=r\" pack 0 : i32", "`assembly`: it takes 0 elements at a time"),
+        (
+            "%0, %1 = assembly \"\" \"=r,=r,r\" pack 1 (%b) : <4x6xi32>, i32",
+            "`assembly`: the first result is <4x6xi32>, another value is i32: the shapes differ",
+        ),
         ("%0 = program_id 3 : i32", "`program_id`: the grid has no axis 3"),
         (
             "%0 = arange 0..8 : <9xi32>",

@@ -152,6 +152,7 @@ fn has_effect(function: &Function, op: &Op) -> bool {
         | Op::Assert { .. }
         | Op::Barrier => true,
         Op::Load { volatile, .. } => *volatile,
+        Op::InlineAssembly { assembly, .. } => !assembly.pure,
         Op::Assume { condition } => function.ty(*condition).is_scalar(),
         _ => false,
     }

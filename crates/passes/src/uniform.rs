@@ -92,7 +92,11 @@ impl Analysis<'_> {
                 op => {
                     let mut varying = matches!(
                         op,
-                        Op::ProgramId { .. } | Op::Load { .. } | Op::AtomicRmw { .. } | Op::AtomicCas { .. }
+                        Op::ProgramId { .. }
+                            | Op::Load { .. }
+                            | Op::AtomicRmw { .. }
+                            | Op::AtomicCas { .. }
+                            | Op::InlineAssembly { .. }
                     );
                     op.for_each_operand(|value| varying |= self.varies(value));
                     for region in op.regions() {

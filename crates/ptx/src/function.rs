@@ -121,6 +121,11 @@ impl Function {
         })
     }
 
+    /// Whether texts of the user are in it.
+    pub(crate) fn has_verbatim(&self) -> bool {
+        self.body.iter().any(|statement| matches!(statement, Statement::Verbatim(_)))
+    }
+
     pub(crate) fn print(&self, out: &mut Printer) {
         out.raw(if self.visible { ".visible " } else { "" });
         out.raw(if self.is_kernel { ".entry " } else { ".func " });
@@ -218,7 +223,7 @@ pub enum Statement {
         /// The column, from 1.
         column: u32,
     },
-    /// Text of the user, passed on as it is.
+    /// Text of the user, passed on as it is in a scope of its own.
     Verbatim(String),
 }
 
@@ -240,7 +245,7 @@ impl Statement {
             }
             Statement::Verbatim(text) => {
                 let (begin, end) = (crate::parse::VERBATIM_BEGIN, crate::parse::VERBATIM_END);
-                out.format(format_args!("\t{begin}\n{text}\n{end}\n"))
+                out.format(format_args!("\t{begin}{text}{end}\n"))
             }
         };
     }

@@ -47,5 +47,5 @@ pub use modifier::{
 };
 pub use module::{Extent, ExternFunction, Linkage, Module, Unavailable, Variable};
 pub use operand::{Address, Base, Class, Label, Operand, Predicate, Register, Special, Symbol};
-pub use parse::ParseError;
+pub use parse::{ParseError, verbatim_lines};
 pub use target::{Availability, Features, Requirement, Target, Version};

@@ -178,11 +178,18 @@ impl Module {
     fn requirements(&self) -> impl Iterator<Item = Requirement> {
         let clusters = self.functions.iter().filter(|function| function.bounds.cluster.is_some());
         let wide = self.functions.iter().filter(|function| function.registers[Class::Bits128 as usize] > 0);
+        // Nobody knows what a text of the user needs: it may use all that the target has.
+        let of_texts = match self.architecture {
+            90.. => Requirement::specific_from(90, 8, 5),
+            _ => Requirement::from(80, 8, 5),
+        };
+        let texts = self.functions.iter().filter(|function| function.has_verbatim());
         let instructions = self.functions.iter().flat_map(|function| function.instructions());
         instructions
             .map(|(_, instruction)| instruction.requirement())
             .chain(clusters.map(|_| Requirement::from(90, 7, 8)))
             .chain(wide.map(|_| Requirement::from(80, 8, 3)))
+            .chain(texts.map(move |_| of_texts))
     }
 
     /// Checks that the architecture has every instruction.

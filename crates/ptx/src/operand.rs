@@ -49,6 +49,12 @@ pub struct Register {
     pub index: u32,
 }
 
+impl std::fmt::Display for Register {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "%{}{}", self.class.text(), self.index)
+    }
+}
+
 modifier! {
     /// A read-only register that tells a thread who and where it is.
     Special {

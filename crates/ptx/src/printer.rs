@@ -210,9 +210,7 @@ impl Printer {
 
     fn value(&mut self, operand: Operand) -> &mut Printer {
         match operand {
-            Operand::Register(register) => {
-                self.format(format_args!("%{}{}", register.class.text(), register.index))
-            }
+            Operand::Register(register) => self.format(format_args!("{register}")),
             Operand::Integer(value) => self.format(format_args!("{value}")),
             Operand::Float32(bits) => self.format(format_args!("0f{bits:08X}")),
             Operand::Float64(bits) => self.format(format_args!("0d{bits:016X}")),

@@ -35,7 +35,6 @@ fn module(architecture: u32, instructions: &[Instruction]) -> Module {
         result: Some((Type::B32, Register { class: Class::Bits32, index: 0 })),
     };
     kernel.body.push(Statement::Call(call));
-    kernel.body.push(Statement::Verbatim("\t{ .reg .b32 t; mov.u32 t, %r1; }".into()));
     let mut module = Module::new(architecture);
     module.files.push("kernel.py".into());
     module.externs.push(ExternFunction::vprintf());
@@ -79,6 +78,24 @@ fn assemble_all(architecture: u32) {
         }
     }
     assert!(failures.is_empty(), "{failures}");
+}
+
+/// A scope each: two texts may declare the same names, and the last line may be a comment.
+#[test]
+#[ignore = "needs ptxas: set TEGULA_PTXAS"]
+fn texts_of_the_user_assemble() {
+    let ptxas = std::env::var("TEGULA_PTXAS").unwrap_or_else(|_| "ptxas".into());
+    for architecture in [80, 89, 90, 120] {
+        let mut module = module(architecture, &[]);
+        let kernel = &mut module.functions[0];
+        let register = kernel.fresh(Class::Bits32);
+        for _ in 0..2 {
+            let text = format!(".reg .b32 t; mov.u32 t, {register}; // of {register}");
+            kernel.body.push(Statement::Verbatim(text));
+        }
+        let outcome = assemble(&ptxas, &format!("text-{architecture}"), &module);
+        assert_eq!(outcome, Ok(()), "{}", module.target());
+    }
 }
 
 #[test]

@@ -54,7 +54,7 @@ pub fn compile_ahead(
     // Says where assemblers may be found; the cache itself is not used.
     device::disk_cache(py, target)?;
     errors::guarded(py, &function.name, || {
-        let lowered = Lowered::new(kernel, &key, &objects);
+        let lowered = Lowered::new(kernel, &key, &objects, target, &options);
         py.detach(|| lowered.finish(target, options, None)).map_err(|error| errors::to_python(py, &error))
     })
 }

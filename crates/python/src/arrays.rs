@@ -71,6 +71,11 @@ impl<'py> Array<'py> {
         Array { address, scalar, read_only: false, place: Some(place), layout }
     }
 
+    /// Whether it is a tensor of torch, or a wrapper of one.
+    pub fn is_tensor(&self) -> bool {
+        matches!(self.layout, Layout::Tensor(_))
+    }
+
     /// What has to live while the address is in use, beside the argument itself.
     pub fn owner(&self) -> Option<Py<PyAny>> {
         match &self.layout {
@@ -166,6 +171,8 @@ struct Torch {
     /// `torch.Tensor.data_ptr` and `torch.Tensor.get_device`, looked up once.
     data_ptr: Py<PyAny>,
     get_device: Py<PyAny>,
+    /// The module `torch.cuda`.
+    cuda: Py<PyAny>,
     /// How torch describes a tensor in one call; older releases have no such thing.
     exchange: Option<Exchange>,
     /// torch has one object a type, so they are known by identity.
@@ -194,6 +201,7 @@ fn torch(py: Python<'_>) -> Option<&'static Torch> {
         Ok(Torch {
             data_ptr: tensor.getattr("data_ptr")?.unbind(),
             get_device: tensor.getattr("get_device")?.unbind(),
+            cuda: torch.getattr("cuda")?.unbind(),
             exchange: Exchange::of_class(&tensor),
             tensor: tensor.unbind(),
             parameter: parameter.unbind(),
@@ -202,6 +210,12 @@ fn torch(py: Python<'_>) -> Option<&'static Torch> {
     };
     // An import that is still under way has no classes yet.
     TORCH.get_or_try_init(py, load).ok()
+}
+
+/// Whether the program has begun to use GPUs through torch.
+pub fn torch_uses_cuda(py: Python<'_>) -> PyResult<bool> {
+    let Some(torch) = torch(py) else { return Ok(false) };
+    torch.cuda.bind(py).call_method0(intern!(py, "is_initialized"))?.is_truthy()
 }
 
 /// How torch describes tensors in one call, if the program uses a release that does.

@@ -109,6 +109,11 @@ impl Placement {
     }
 }
 
+/// Whether a tensor on the CPU is a mistake: torch computes on a GPU, and nobody has chosen the CPU.
+pub fn expects_gpu_tensors(py: Python<'_>) -> PyResult<bool> {
+    Ok(forced().is_none() && arrays::torch_uses_cuda(py)?)
+}
+
 /// Where a launch runs whose arrays are at `place`; without arrays, where torch would compute.
 pub fn of_launch(py: Python<'_>, place: Option<Place>) -> PyResult<Placement> {
     let device = match place {

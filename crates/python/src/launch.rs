@@ -123,6 +123,17 @@ fn run(
         };
     }
     let placement = device::of_launch(py, arguments.place.map(|(place, _)| place))?;
+    if let Some(index) = arguments.cpu_tensor
+        && device::expects_gpu_tensors(py)?
+    {
+        let error = PyValueError::new_err(format!(
+            "it is on the cpu, and this program computes on a GPU: move it there by `.cuda()`, or choose the CPU for \
+             kernels by {}=cpu or `tegula.knobs.runtime.target = \"cpu\"`",
+            Target::VARIABLE
+        ));
+        let name = &function.parameters[index].name;
+        return Err(errors::argument(py, &function.name, name, &bound[index], &error));
+    }
     let compiled = find_or_compile(kernel, &mut arguments, &bound, placement.target(), options)?;
     let grid = resolve()?;
     let executable = &compiled.get().executable;
@@ -239,7 +250,7 @@ fn find_or_compile(
     // Another thread may be compiling the same: waiting for it with the interpreter's lock held would stop both.
     let outcome: Result<Arc<Py<CompiledKernel>>, Error> = py.detach(|| {
         function.cache.get_or_compile(&variant, || {
-            Python::attach(|py| Lowered::new(unbound.bind(py), key, objects))
+            Python::attach(|py| Lowered::new(unbound.bind(py), key, objects, target, &options))
                 .finish(target, options, disk_cache)
         })
     });
@@ -269,7 +280,13 @@ pub struct Lowered {
 
 impl Lowered {
     /// Runs the front end; `key` has one specialisation a parameter, which refers to `objects`.
-    pub fn new(kernel: &Bound<'_, JITFunction>, key: &[Specialization], objects: &[Py<PyAny>]) -> Lowered {
+    pub fn new(
+        kernel: &Bound<'_, JITFunction>,
+        key: &[Specialization],
+        objects: &[Py<PyAny>],
+        target: Target,
+        options: &Options,
+    ) -> Lowered {
         let py = kernel.py();
         let host = LiveHost::new(py);
         let objects: Vec<_> = objects.iter().map(|object| object.bind(py).clone()).collect();
@@ -280,6 +297,7 @@ impl Lowered {
         let request = Request {
             kernel: host.function_ref(kernel),
             arguments: key.iter().map(|one| one.to_argument(&resolve)).collect(),
+            machine: target.machine(options),
         };
         let function = executable::lower(&host, &request);
         let (dependencies, mut kept) = host.finish();

@@ -43,6 +43,8 @@ pub struct Arguments {
     pub unknown_extent: bool,
     /// Where the arrays are, with the index of the first one's parameter; `None` if none says.
     pub place: Option<(Place, usize)>,
+    /// The index of the first parameter whose argument is a tensor on the CPU.
+    pub cpu_tensor: Option<usize>,
     /// Where an array is that is not where the first one is.
     misplaced: Option<Place>,
     /// Whether ranges are those of the storage that an array is a view of.
@@ -198,6 +200,9 @@ impl Arguments {
             (Some(here), None) => self.place = Some((here, index)),
             (Some(here), Some((first, _))) if here != first => self.misplaced = Some(here),
             _ => {}
+        }
+        if array.place == Some(Place::Cpu) && array.is_tensor() {
+            self.cpu_tensor = self.cpu_tensor.or(Some(index));
         }
         if array.read_only {
             self.read_only.push((self.leaves.len(), index));

@@ -31,14 +31,6 @@ enum Code {
 }
 
 impl Executable {
-    /// Front end, passes and back end in a row, without a cache.
-    ///
-    /// # Errors
-    /// Those of [`lower`] and [`Executable::new`].
-    pub fn compile(host: &dyn Host, request: &Request, target: Target) -> Result<Executable, Error> {
-        Executable::new(lower(host, request)?, target, &Options::default(), None)
-    }
-
     /// Passes and back end: makes a function from the front end ready to run. Needs no host.
     ///
     /// What is compiled for a GPU is taken from `cache`, or kept in it.

@@ -1,8 +1,10 @@
 //! What kernels are compiled for.
 
 use crate::error::Error;
+use crate::options::Options;
 use std::fmt;
 use std::str::FromStr;
+use tegula_frontend::Machine;
 use tegula_ptx::{Features, Target as Architecture};
 
 /// A machine to compile for.
@@ -77,6 +79,16 @@ impl Gpu {
 impl Target {
     /// The environment variable that names the target in the place of what the arguments' device suggests.
     pub const VARIABLE: &str = "TEGULA_TARGET";
+
+    /// What a kernel compiled for it may ask.
+    pub fn machine(self, options: &Options) -> Machine {
+        match self {
+            Target::Cpu => Machine::Cpu,
+            Target::Cuda(gpu) => {
+                Machine::Cuda { architecture: gpu.code.architecture, num_warps: options.num_warps }
+            }
+        }
+    }
 
     /// What `TEGULA_TARGET` says, if it is set.
     ///

@@ -112,7 +112,7 @@ impl Kernel {
         target: Target,
         options: &Options,
     ) -> Result<Compiled, Error> {
-        let unoptimised = self.lower(&self.specialisations(signature)?)?;
+        let unoptimised = self.lower(&self.specialisations(signature)?, target, options)?;
         let function = unoptimised.clone();
         let (optimised, generated) = match target {
             Target::Cpu => {
@@ -135,12 +135,9 @@ impl Kernel {
             return Ok(known);
         }
         let compiled = self.shared.cache.get_or_compile(&variant, || {
-            Ok::<_, Error>(Executable::new(
-                self.lower(specialisations)?,
-                Target::Cpu,
-                &Options::default(),
-                None,
-            )?)
+            let (target, options) = (Target::Cpu, Options::default());
+            let function = self.lower(specialisations, target, &options)?;
+            Ok::<_, Error>(Executable::new(function, target, &options, None)?)
         })?;
         self.warn(compiled.warnings());
         Ok(compiled)
@@ -168,11 +165,16 @@ impl Kernel {
         }
     }
 
-    fn lower(&self, specialisations: &[Specialization]) -> Result<Function, Error> {
+    fn lower(
+        &self,
+        specialisations: &[Specialization],
+        target: Target,
+        options: &Options,
+    ) -> Result<Function, Error> {
         // Objects are numbered by Python's host alone: here every constant is a plain one.
         let object = |_: u64| HostValue::None;
         let arguments = specialisations.iter().map(|one| one.to_argument(&object)).collect();
-        let request = Request { kernel: self.shared.function, arguments };
+        let request = Request { kernel: self.shared.function, arguments, machine: target.machine(options) };
         Ok(executable::lower(&*self.shared.host, &request)?)
     }
 

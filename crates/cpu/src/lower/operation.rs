@@ -181,6 +181,11 @@ impl Lowering<'_> {
                 message: message.clone(),
                 mask: mask.map(|mask| operand(self, mask)),
             })),
+            Op::InlineAssembly { .. } => {
+                let message =
+                    "inline assembly holds instructions of a GPU, and this kernel is compiled for the CPU";
+                return Err(Box::new(Diagnostic::error(data.span, message)));
+            }
             Op::Assume { .. } | Op::Barrier => Action::Nothing,
         })
     }

@@ -7,6 +7,7 @@
 //! Functions that can be written in the language itself belong in the prelude (`prelude/*.py`) instead.
 
 mod arithmetic;
+mod assembly;
 mod atomic;
 mod attribute;
 mod bitwise;
@@ -96,6 +97,7 @@ pub fn all() -> impl Iterator<Item = &'static Builtin> {
         hint::FUNCTIONS,
         control::FUNCTIONS,
         target::FUNCTIONS,
+        assembly::FUNCTIONS,
         type_method::METHODS,
         descriptor::METHODS,
     ]

@@ -62,6 +62,7 @@ pub fn compile(host: &dyn Host, request: &Request) -> Result<Function, CompileEr
     function.sources = sources;
     let mut lowering = Lowering {
         host: &host,
+        machine: request.machine,
         builder: Builder::new(&mut function),
         span: site,
         builtin: None,

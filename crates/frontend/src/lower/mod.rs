@@ -64,6 +64,7 @@ pub use syntax::{ParsedFunction, Syntax, SyntaxError};
 
 use crate::builtin::Builtin;
 use crate::host::{FunctionRef, Host, HostValue, TupleClass};
+use crate::machine::Machine;
 use crate::value::Value;
 use names::Environment;
 use ruff_text_size::TextRange;
@@ -86,6 +87,8 @@ pub struct Request {
     pub kernel: FunctionRef,
     /// One an argument of the kernel, in the order of its parameters.
     pub arguments: Vec<Argument>,
+    /// What it is compiled for, of which it may ask.
+    pub machine: Machine,
 }
 
 /// What is known of an argument.
@@ -120,6 +123,7 @@ pub struct CompileError {
 /// The state of a compilation, which built-ins work on.
 pub struct Lowering<'h, 'f> {
     pub host: &'h dyn Host,
+    pub machine: Machine,
     pub builder: Builder<'f>,
     /// Where the expression being evaluated stands.
     pub span: Span,

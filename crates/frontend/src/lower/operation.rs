@@ -17,6 +17,7 @@ use super::names::{Binding, Environment};
 use super::structure::{flatten, rebuild};
 use super::{CompileError, Frame, Lowering, Syntax};
 use crate::host::{FunctionRef, FunctionSource, Host, HostValue, TupleClass};
+use crate::machine::Machine;
 use crate::value::{Record, RecordKind, Value};
 use ruff_python_ast::Stmt;
 use std::sync::Arc;
@@ -89,6 +90,8 @@ pub fn compile_operation(
     function.sources = sources;
     let mut lowering = Lowering {
         host: &host,
+        // Interpreted kernels run on the CPU.
+        machine: Machine::Cpu,
         builder: Builder::new(&mut function),
         span: Span::default(),
         builtin: None,

@@ -3,7 +3,7 @@
 mod signature;
 
 use tegula_frontend::source_host::SourceHost;
-use tegula_frontend::{CompileError, Request, compile};
+use tegula_frontend::{CompileError, Machine, Request, compile};
 use tegula_ir::Function;
 
 /// Compiles the function `kernel` of a text.
@@ -19,5 +19,5 @@ pub fn compile_text(name: &str, text: &str) -> Result<Function, CompileError> {
     };
     let first_line = text.lines().next().unwrap_or_default();
     let arguments = signature::arguments(first_line.trim_start_matches('#'));
-    compile(&host, &Request { kernel, arguments })
+    compile(&host, &Request { kernel, arguments, machine: Machine::Cpu })
 }

@@ -174,6 +174,7 @@ fn may_run_ahead(function: &Function, body: RegionId, loads: &[OpId]) -> bool {
         Op::Store { pointer, .. } => !pointers.iter().any(|&load| roots.may_meet(load, *pointer)),
         Op::AtomicRmw { .. } | Op::AtomicCas { .. } | Op::Barrier => false,
         Op::Load { volatile, .. } => !volatile,
+        Op::InlineAssembly { assembly, .. } => assembly.pure,
         _ => true,
     })
 }

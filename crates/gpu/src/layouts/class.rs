@@ -156,7 +156,8 @@ impl Classes<'_> {
                 | Op::Bitcast { .. }
                 | Op::AddPointer { .. }
                 | Op::Annotate { .. }
-                | Op::MapElementwise { .. } => {
+                | Op::MapElementwise { .. }
+                | Op::InlineAssembly { .. } => {
                     data.op.for_each_operand(|value| self.join(data.results[0], value));
                     data.results.iter().for_each(|&result| self.join(data.results[0], result));
                 }

@@ -12,10 +12,12 @@
 //! | `dot`, `wgmma`, `multiply_add` | products |
 //! | `tile`, `pipeline`, `bulk` | operands of products in shared memory, and loops that fetch them ahead |
 //! | `print` | `device_print` and `device_assert` |
+//! | `assembly` | texts of the user |
 //!
 //! What they share: `element` (how elements are held), `emit` (instructions), `place` (where a thread's elements are),
 //! `pack` (elements joined in words), `scratch` (shared memory).
 
+mod assembly;
 mod atomic;
 mod bulk;
 mod cast;
@@ -104,6 +106,8 @@ pub(crate) struct Lowering<'f> {
     span: Span,
     /// How many regions applied to single elements are open: there, lanes go different ways.
     divergent: u32,
+    /// The places of the texts of the user, in the order of the code.
+    texts: Vec<Span>,
 }
 
 /// Lowers a function whose layouts are assigned.
@@ -180,6 +184,7 @@ fn lower_within(
         conditions: Vec::new(),
         span: Span::default(),
         divergent: 0,
+        texts: Vec::new(),
     };
     let parameters = lowering.parameters();
     lowering.region(function.body)?;
@@ -216,6 +221,7 @@ impl Lowering<'_> {
             tensor_maps: self.tensor_maps,
             conditions: self.conditions,
             layouts,
+            texts: self.texts,
         })
     }
 
@@ -357,6 +363,7 @@ impl Lowering<'_> {
             | Op::AddPointer { .. }
             | Op::Annotate { .. } => self.elementwise(id),
             Op::MapElementwise { values, body } => self.map(id, values, *body),
+            Op::InlineAssembly { assembly, values } => self.inline_assembly(id, assembly, values),
             Op::Load { .. } => self.load(id),
             Op::Store { .. } => self.store(id),
             Op::AtomicRmw { .. } | Op::AtomicCas { .. } => self.atomic(id),

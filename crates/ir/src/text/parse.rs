@@ -4,8 +4,8 @@
 
 use crate::function::{Function, Param, RegionId, Value};
 use crate::op::{
-    AtomicOp, AtomicOrdering, AtomicScope, BinaryOp, CacheModifier, DotPrecision, EvictionPolicy, Hint,
-    Literal, LoopAttributes, Op, Predicate, Rounding, UnaryOp,
+    Assembly, AtomicOp, AtomicOrdering, AtomicScope, BinaryOp, CacheModifier, DotPrecision, EvictionPolicy,
+    Hint, Literal, LoopAttributes, Op, Predicate, Rounding, UnaryOp,
 };
 use crate::source::{FileId, Span};
 use crate::types::{Element, Pointer, Scalar, Shape, Type};
@@ -349,6 +349,16 @@ impl<'t> Parser<'t> {
         Ok(values)
     }
 
+    /// `(%0, %1)`, or nothing.
+    fn parenthesised(&mut self) -> Parse<SmallVec<[Value; 2]>> {
+        if !self.eat("(") {
+            return Ok(SmallVec::new());
+        }
+        let values = self.values()?;
+        self.expect(")")?;
+        Ok(values.into())
+    }
+
     /// As many values as the operation takes.
     fn operands<const N: usize>(&mut self) -> Parse<[Value; N]> {
         let mut values = [Value(0); N];
@@ -559,6 +569,14 @@ impl<'t> Parser<'t> {
                 let elements = self.elements(&values);
                 Op::MapElementwise { values, body: self.region_on(elements)? }
             }
+            "assembly" => {
+                let (text, constraints) = (self.string()?, self.string()?);
+                self.expect_word("pack")?;
+                let pack = self.number()?;
+                let pure = self.eat_word("pure");
+                let assembly = Box::new(Assembly { text, constraints, pack, pure });
+                Op::InlineAssembly { assembly, values: self.parenthesised()? }
+            }
             "for" => self.for_loop()?,
             "while" => self.while_loop()?,
             "if" => {
@@ -574,12 +592,7 @@ impl<'t> Parser<'t> {
             "print" => {
                 let prefix = self.string()?;
                 let hex = self.eat_word("hex");
-                let mut values = SmallVec::new();
-                if self.eat("(") {
-                    values = self.values()?.into();
-                    self.expect(")")?;
-                }
-                Op::Print { prefix, hex, values }
+                Op::Print { prefix, hex, values: self.parenthesised()? }
             }
             "assert" => {
                 let condition = self.value()?;

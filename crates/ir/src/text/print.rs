@@ -3,8 +3,8 @@
 use super::is_plain;
 use crate::function::{Function, OpData, OpId, RegionId, Value};
 use crate::op::{
-    AtomicOrdering, AtomicScope, CacheModifier, DotPrecision, EvictionPolicy, Literal, LoopAttributes, Op,
-    Rounding,
+    Assembly, AtomicOrdering, AtomicScope, CacheModifier, DotPrecision, EvictionPolicy, Literal,
+    LoopAttributes, Op, Rounding,
 };
 use crate::types::{Scalar, Type};
 use std::fmt::{self, Write};
@@ -286,6 +286,12 @@ impl Printer<'_, '_> {
                 self.args(*body)?;
                 self.braced(*body, depth)
             }
+            Op::InlineAssembly { assembly, values } => {
+                let Assembly { text, constraints, pack, pure } = &**assembly;
+                write!(self.out, " {} {} pack {pack}", Quoted(text), Quoted(constraints))?;
+                self.out.write_str(if *pure { " pure" } else { "" })?;
+                self.parenthesised(values)
+            }
             Op::For { lower, upper, step, inits, body, attributes } => {
                 let args = &function.region(*body).args;
                 if let Some((&index, carried)) = args.split_first() {
@@ -321,12 +327,7 @@ impl Printer<'_, '_> {
             }
             Op::Print { prefix, hex, values } => {
                 write!(self.out, " {}{}", Quoted(prefix), if *hex { " hex" } else { "" })?;
-                if values.is_empty() {
-                    return Ok(());
-                }
-                self.out.write_str(" (")?;
-                self.list(values)?;
-                self.out.write_char(')')
+                self.parenthesised(values)
             }
             Op::Assert { condition, message, mask } => {
                 self.operands(&[*condition])?;
@@ -364,6 +365,16 @@ impl Printer<'_, '_> {
         }
         self.out.write_char(' ')?;
         self.list(values)
+    }
+
+    /// ` (%0, %1)`; nothing without values.
+    fn parenthesised(&mut self, values: &[Value]) -> fmt::Result {
+        if values.is_empty() {
+            return Ok(());
+        }
+        self.out.write_str(" (")?;
+        self.list(values)?;
+        self.out.write_char(')')
     }
 
     fn loop_attributes(&mut self, attributes: &LoopAttributes) -> fmt::Result {

@@ -244,6 +244,11 @@ fn allowed_on_elements(op: &Op) -> bool {
     op.is_pure()
         || matches!(
             op,
-            Op::For { .. } | Op::While { .. } | Op::If { .. } | Op::MapElementwise { .. } | Op::Assume { .. }
+            Op::For { .. }
+                | Op::While { .. }
+                | Op::If { .. }
+                | Op::MapElementwise { .. }
+                | Op::InlineAssembly { .. }
+                | Op::Assume { .. }
         )
 }

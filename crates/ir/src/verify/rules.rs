@@ -16,6 +16,8 @@ pub(super) fn check(function: &Function, data: &OpData) -> Rule {
         Op::For { inits, .. } => Some(inits.len()),
         // Their regions say how many.
         Op::MapElementwise { .. } | Op::While { .. } | Op::If { .. } => None,
+        // As many as the text has.
+        Op::InlineAssembly { .. } => None,
         _ => Some(1),
     };
     if let Some(expected) = expected
@@ -290,6 +292,17 @@ impl<'f> Check<'f> {
                 self.lists(&self.data.results, "results", values, "operands")
             }
             Op::MapElementwise { values, body } => self.map(values, *body),
+            Op::InlineAssembly { assembly, values } => {
+                require(assembly.pack > 0, || "it takes 0 elements at a time".to_owned())?;
+                let all: Vec<Value> = self.data.results.iter().chain(values).copied().collect();
+                let [first, rest @ ..] = all.as_slice() else {
+                    return Err("it has no result".to_owned());
+                };
+                require(!self.data.results.is_empty(), || "it has no result".to_owned())?;
+                rest.iter().try_for_each(|&other| {
+                    same_shape(self.ty(*first), "the first result", self.ty(other), "another value")
+                })
+            }
 
             Op::For { lower, upper, step, inits, body, .. } => {
                 let index = self.ty(*lower);

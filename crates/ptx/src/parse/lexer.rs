@@ -17,10 +17,10 @@ pub(crate) enum Token<'a> {
     Verbatim(&'a str),
 }
 
-/// The line before inline assembly.
-pub(crate) const VERBATIM_BEGIN: &str = "// begin inline asm";
-/// The line after inline assembly.
-pub(crate) const VERBATIM_END: &str = "// end inline asm";
+/// What stands before inline assembly, which has a scope of its own.
+pub(crate) const VERBATIM_BEGIN: &str = "// begin inline asm\n\t{\n";
+/// What stands after it; the line's end closes a comment of the text.
+pub(crate) const VERBATIM_END: &str = "\n\t}\n\t// end inline asm";
 
 /// The tokens of a text, each with its line, counted from 1.
 pub(crate) fn tokens(text: &str) -> Result<Vec<(Token<'_>, u32)>, ParseError> {
@@ -39,11 +39,10 @@ pub(crate) fn tokens(text: &str) -> Result<Vec<(Token<'_>, u32)>, ParseError> {
                 let end = rest
                     .find(VERBATIM_END)
                     .ok_or_else(|| ParseError::new(line, "inline assembly has no end"))?;
-                let inside = &rest[begin..end];
-                let inner = inside.strip_prefix('\n').unwrap_or(inside);
-                tokens.push((Token::Verbatim(inner.strip_suffix('\n').unwrap_or(inner)), line));
-                line += inside.matches('\n').count() as u32;
-                end + VERBATIM_END.len()
+                tokens.push((Token::Verbatim(&rest[begin..end]), line));
+                let length = end + VERBATIM_END.len();
+                line += rest[..length].matches('\n').count() as u32;
+                length
             }
             '/' if rest.starts_with("//") => rest.find('\n').unwrap_or(rest.len()),
             '"' => {

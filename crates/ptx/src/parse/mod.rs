@@ -26,6 +26,24 @@ impl ParseError {
     }
 }
 
+/// The lines of each text of the user in a module's text, counted from 1, with the braces of its scope.
+pub fn verbatim_lines(text: &str) -> Vec<std::ops::Range<u32>> {
+    let mut found = Vec::new();
+    let mut place = 0;
+    let mut line = 1;
+    while let Some(start) = text[place..].find(VERBATIM_BEGIN) {
+        let (start, inside) = (place + start, place + start + VERBATIM_BEGIN.len());
+        let end =
+            text[inside..].find(VERBATIM_END).map_or(text.len(), |end| inside + end + VERBATIM_END.len());
+        let newlines = |range: std::ops::Range<usize>| text[range].matches('\n').count() as u32;
+        let first = line + newlines(place..start);
+        line = first + newlines(start..end);
+        found.push(first..line + 1);
+        place = end;
+    }
+    found
+}
+
 pub(crate) type Result<T> = std::result::Result<T, ParseError>;
 
 /// The name of an instruction, consumed word by word.

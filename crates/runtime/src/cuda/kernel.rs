@@ -6,6 +6,7 @@ use super::device::Device;
 use super::module::{Module, Stream};
 use super::scheduling::Scheduling;
 use super::tensor_map::TensorMaps;
+use super::user_text;
 use crate::disk_cache::{DiskCache, Entry, Key};
 use crate::error::Error;
 use crate::options::Options;
@@ -13,7 +14,7 @@ use crate::target::Gpu;
 use std::str::FromStr;
 use std::sync::{Arc, OnceLock};
 use tegula_gpu::{Condition, TensorMap};
-use tegula_ir::{FileId, Function};
+use tegula_ir::{FileId, Function, SourceMap};
 
 /// Which compiler made an entry of the cache: its version and its sources.
 const COMPILER: &str = concat!(env!("CARGO_PKG_VERSION"), " ", env!("TEGULA_SOURCES"));
@@ -201,6 +202,7 @@ pub struct Generated {
     pub kernel: tegula_gpu::Kernel,
     gpu: Gpu,
     max_registers: Option<u32>,
+    sources: SourceMap,
 }
 
 impl Generated {
@@ -217,7 +219,10 @@ impl Generated {
             line_info: true,
         };
         match tegula_gpu::compile(function, gpu.code, &for_back_end) {
-            Ok(kernel) => Ok(Generated { kernel, gpu, max_registers: options.maxnreg }),
+            Ok(kernel) => {
+                let sources = function.sources.clone();
+                Ok(Generated { kernel, gpu, max_registers: options.maxnreg, sources })
+            }
             Err(diagnostic) => {
                 Err(Error::Unsupported { diagnostic, sources: Box::new(function.sources.clone()) })
             }
@@ -227,10 +232,10 @@ impl Generated {
     /// Makes machine code of the PTX.
     ///
     /// # Errors
-    /// [`Error::OutOfResources`] if one program needs more shared memory than there is; [`Error::Assembler`];
-    /// [`Error::NoAssembler`].
+    /// [`Error::OutOfResources`] if one program needs more shared memory than there is; [`Error::Unsupported`] if the assembler refuses
+    /// inline assembly of the kernel, [`Error::Assembler`] if it refuses anything else; [`Error::NoAssembler`].
     pub fn assemble(self) -> Result<Code, Error> {
-        let Generated { mut kernel, gpu, max_registers } = self;
+        let Generated { mut kernel, gpu, max_registers, sources } = self;
         // Known before the assembler spends its time; autotuning passes over such configurations quickly.
         let available = gpu.shared_memory_limit();
         if kernel.shared_bytes > available {
@@ -240,9 +245,16 @@ impl Generated {
         let assemble = |kernel: &tegula_gpu::Kernel| {
             let job = Job { ptx: &kernel.ptx, machine: gpu.machine, max_registers };
             assembler.assemble(&job).map_err(|failure| match failure {
-                Failure::Refused(log) => {
-                    Error::Assembler { kernel: kernel.name.clone(), assembler: assembler.to_string(), log }
-                }
+                Failure::Refused(log) => match user_text::fault(kernel, &assembler.to_string(), &log) {
+                    Some(fault) => {
+                        Error::Unsupported { diagnostic: Box::new(fault), sources: Box::new(sources.clone()) }
+                    }
+                    None => Error::Assembler {
+                        kernel: kernel.name.clone(),
+                        assembler: assembler.to_string(),
+                        log,
+                    },
+                },
                 Failure::Unavailable(reason) => Error::NoAssembler { kernel: kernel.name.clone(), reason },
             })
         };

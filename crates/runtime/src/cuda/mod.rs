@@ -5,6 +5,7 @@
 //! | a compiled kernel: from the cache on disk, or from the back end and the assembler | [`kernel`] |
 //! | PTX to machine code, by what is found here | [`assemble`] |
 //! | assembly with the lines of the kernel between | [`listing`] |
+//! | what an assembler says of a user's inline assembly | [`user_text`] |
 //! | machine code on a device, and launches | [`module`] |
 //! | how the programs of a launch are scheduled | [`scheduling`] |
 //! | devices and their contexts | [`device`] |
@@ -21,6 +22,7 @@ pub mod listing;
 pub mod module;
 pub mod scheduling;
 mod tensor_map;
+pub mod user_text;
 
 pub use assemble::set_package_folders;
 pub use device::Device;
