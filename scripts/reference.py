@@ -73,10 +73,10 @@ def entry(function: _native.LanguageFunction) -> str:
     return "\n".join([*lines, f"```python\n{text}{comment}\n```\n"])
 
 
-def libdevice() -> str:
-    """The table of libdevice's functions."""
+def table(path: str) -> str:
+    """The table of the functions of a module."""
     rows = ["| function | what it computes |", "|---|---|"]
-    for function in _native.language_functions("extra.libdevice"):
+    for function in _native.language_functions(path):
         first = paragraphs(function.documentation).split("\n\n")[0].replace("\n", " ").replace("|", "\\|")
         rows.append(f"| `{function.__name__}({function.parameters})` | {first} |")
     return "\n".join(rows) + "\n"
@@ -97,7 +97,13 @@ def generated() -> str:
         "`tl.extra.libdevice` (also `triton.language.extra.cuda.libdevice`) has NVIDIA's names. The functions work\n"
         "element by element on blocks, which broadcast together; those of floats take fp32 and fp64.\n\n"
     )
-    parts.append(libdevice())
+    parts.append(table("extra.libdevice"))
+    parts.append(
+        "\n## Of NVIDIA's GPUs\n\n"
+        "`tl.extra.cuda` has what these GPUs alone tell; kernels for the CPU ask `tl.target_info.is_cuda()` first.\n"
+        "\n"
+    )
+    parts.append(table("extra.cuda"))
     return "".join(parts)
 
 

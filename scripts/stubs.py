@@ -50,6 +50,10 @@ RESULTS = {
     "atomic_store": "None",
     "inline_asm_elementwise": "Any",
     "advance": "Any",
+    "gdc_wait": "None",
+    "gdc_launch_dependents": "None",
+    "num_threads": "int",
+    "num_warps": "int",
 }
 
 #: Python's operators, which blocks have too; those of comparison give `int1`.

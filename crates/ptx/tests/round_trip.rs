@@ -129,6 +129,40 @@ fn statements_and_declarations_read_back() {
 }
 
 #[test]
+fn texts_of_the_user_are_read_as_instructions() {
+    let mut kernel = Function::kernel("k");
+    let [result, operand] = [(); 2].map(|()| kernel.fresh(Class::Bits32));
+    kernel.body.push(Statement::Label(Label(3)));
+    kernel.body.push(Statement::Verbatim(format!(
+        "{{ /* A {{ scope. */ // Of it.\n  .reg .pred p; .reg.b32 t<2>, u;\n  setp.lt.s32 p, {operand}, 0;\n  @!p bra DONE;\n\
+         mov.b64 {{t0, _}}, %d0; mov.u32 u, %laneid;\n  lop3.b32 {result}, t0, u, 0, 0x30;\n  DONE:\n}}"
+    )));
+    kernel.push(Control::Return);
+    kernel.registers[Class::Bits64 as usize] = 1;
+    let (read, lines) = kernel.with_texts_read(&[10, 11, 20]).unwrap();
+    let mut printed = Module::new(80);
+    printed.functions.push(read.clone());
+    let printed = printed.to_string();
+    for line in [
+        "setp.lt.s32 %p0, %r1, 0;",
+        "@!%p0 bra $L4;",
+        "mov.b64 {%r2, _}, %d0;",
+        "mov.u32 %r4, %laneid;",
+        "lop3.b32 %r0, %r2, %r4, 0, 48;",
+        "$L4:",
+    ] {
+        assert!(printed.contains(line), "{line}\n{printed}");
+    }
+    assert_eq!(read.registers, [1, 0, 5, 1, 0]);
+    assert_eq!(lines, [10, 15, 16, 17, 17, 18, 19, 20]);
+
+    kernel.body[1] = Statement::Verbatim("\nfoo.b32 %r0, %r1;".into());
+    let error = kernel.with_texts_read(&[10, 11, 20]).unwrap_err();
+    assert_eq!(error.line, 14);
+    assert!(error.message.contains("foo.b32"), "{error}");
+}
+
+#[test]
 fn errors_name_the_line_and_the_instruction() {
     let text = |line: &str| {
         format!(

@@ -1,6 +1,6 @@
 //! Launches on slices, and the refusals of calls that do not fit.
 
-use tegula::{Constant, Error, Kernel, Meta, Module, Scalar, bf16, cdiv, f16};
+use tegula::{Constant, Error, Kernel, Meta, Module, Options, Scalar, Signature, bf16, cdiv, f16};
 
 fn kernel(text: &str, name: &str) -> Kernel {
     let text = format!("import triton\nimport triton.language as tl\n\n{text}");
@@ -255,4 +255,32 @@ def rows(x_ptr, out_ptr, stride):
         assert_eq!(warnings[0].place(), Some(("test.py", 8, 45)));
         assert!(warnings[0].to_string().contains("2799960000 wraps to -1495007296"), "{}", warnings[0]);
     }
+}
+
+#[test]
+fn kernels_ask_what_they_are_compiled_for() {
+    let text = "
+@triton.jit
+def asks(out_ptr):
+    if tl.target_info.cuda_capability_geq(9, 0):
+        tl.store(out_ptr, tl.extra.cuda.num_threads())
+    elif tl.target_info.is_cuda():
+        tl.store(out_ptr, tl.inline_asm_elementwise('mov.u32 $0, %smid;', '=r', [], tl.int32, True, 1))
+    else:
+        tl.store(out_ptr, 1)
+";
+    let kernel = kernel(text, "asks");
+    let signature = Signature::parse("*i32").unwrap();
+    let options = Options { num_warps: 8, ..Options::default() };
+    let ir = |target: &str| kernel.compile(&signature, target.parse().unwrap(), &options).unwrap().ir();
+    assert!(ir("sm_90").contains("constant 256 : i32"), "{}", ir("sm_90"));
+    assert!(
+        ir("sm_80").contains("assembly \"mov.u32 $0, %smid;\" \"=r\" pack 1 pure : i32"),
+        "{}",
+        ir("sm_80")
+    );
+    assert!(ir("cpu").contains("constant 1 : i32"), "{}", ir("cpu"));
+    let mut out = [0i32];
+    kernel.launch([1]).arg(&mut out).run().unwrap();
+    assert_eq!(out, [1]);
 }

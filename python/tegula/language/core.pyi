@@ -162,7 +162,11 @@ def histogram(input: Any, num_bins: Any, mask: Any=None) -> tensor:
 
     Only elements where the mask is true count."""
 def inline_asm_elementwise(asm: Any, constraints: Any, args: Any, dtype: Any, is_pure: Any, pack: Any) -> Any:
-    """Applies instructions of a GPU to each element of blocks.
+    """Applies instructions of a GPU, in PTX, to each element of blocks, which broadcast to one shape.
+
+    `$0`, `$1`, ... in the text are registers, those of the results first; `$$` is a `$`. The constraints say what each one is, separated by commas: `r` and `f` have 32 bits, `h` 16, `l` and `d` 64, and results have a `=` before; a number instead ties an operand to the register of that result. The text takes `pack` elements at a time, in as many registers, but of types below 32 bits as many elements as fit share a register of 32 bits, the first in its lowest bits; `tl.int1` is a byte that is 0 or 1.
+
+    `dtype` is the type of the result, or a tuple of types for as many results. A text that is not pure (`is_pure=False`) is neither dropped nor moved nor merged with an equal one. Threads that hold copies of an element run the text for theirs, and without `args` every thread does.
 
     The CPU refuses it, and says so: it has none of these instructions."""
 def item(input: Any) -> tensor:

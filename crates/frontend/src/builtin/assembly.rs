@@ -56,7 +56,7 @@ pub static FUNCTIONS: &[Builtin] = &[
     }),
     of_cuda!(
         "gdc_wait",
-        "Waits until the launches before this one have ended, of a kernel that began earlier (`launch_pdl=True`).\n\nWhere kernels \
+        "Waits for the end of the launches before this one, if this one began early (`launch_pdl=True`).\n\nWhere kernels \
          do not begin before the launch before them has ended, there is nothing to wait for: on the CPU, and before sm_90.",
         |cx, _| dependent(cx, "griddepcontrol.wait;")
     ),

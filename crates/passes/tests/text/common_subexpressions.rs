@@ -32,6 +32,19 @@ fn loads_are_not_equal() {
 }
 
 #[test]
+fn equal_texts_of_assembly_are_one_unless_they_have_effects() {
+    let twice = |pure: &str| {
+        let text = format!("assembly \"x\" \"=r,=r,r\" pack 1{pure} (%n) : i32, i32");
+        format!("%1, %2 = {text} %3, %4 = {text} print \"\" (%1, %2, %3, %4)")
+    };
+    let once = "%1, %2 = assembly \"x\" \"=r,=r,r\" pack 1 pure (%n) : i32, i32 print \"\" (%1, %2, %1, %2)";
+    becomes(cse, &twice(" pure"), once);
+    stays(cse, &twice(""));
+    let other = "%1 = assembly \"x\" \"=r,r\" pack 1 pure (%n) : i32 %2 = assembly \"y\" \"=r,r\" pack 1 pure (%n) : i32";
+    stays(cse, &format!("{other} print \"\" (%1, %2)"));
+}
+
+#[test]
 fn reductions_with_equal_regions_are_one() {
     let reduce = |result: &str, names: [&str; 3], op: &str| {
         let [a, b, s] = names;

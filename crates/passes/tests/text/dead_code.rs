@@ -15,6 +15,12 @@ fn what_nobody_uses_goes() {
 }
 
 #[test]
+fn assembly_goes_unless_it_has_effects() {
+    becomes(dce, "%1 = assembly \"x\" \"=r,r\" pack 1 pure (%n) : i32 store %p, %x", "store %p, %x");
+    stays(dce, "%1 = assembly \"x\" \"=r,r\" pack 1 (%n) : i32 store %p, %x");
+}
+
+#[test]
 fn carried_values_that_only_feed_themselves_go() {
     becomes(
         dce,

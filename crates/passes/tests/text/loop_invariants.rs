@@ -74,3 +74,16 @@ fn effects_reads_and_branches_stay() {
         "%v = splat %n : <4xi32> for %i = %n to %m step %n { %1 = index %v, %m axis 0 : i32 store %q, %1 }",
     );
 }
+
+#[test]
+fn assembly_with_effects_runs_in_every_iteration() {
+    let inside = |pure: &str| {
+        format!(
+            "for %i = %n to %m step %n {{ %1 = assembly \"x\" \"=r,r\" pack 1{pure} (%n) : i32 store %q, %1 }}"
+        )
+    };
+    stays(licm, &inside(""));
+    let outside =
+        "%1 = assembly \"x\" \"=r,r\" pack 1 pure (%n) : i32 for %i = %n to %m step %n { store %q, %1 }";
+    becomes(licm, &inside(" pure"), outside);
+}

@@ -45,6 +45,12 @@ pub(crate) fn tokens(text: &str) -> Result<Vec<(Token<'_>, u32)>, ParseError> {
                 length
             }
             '/' if rest.starts_with("//") => rest.find('\n').unwrap_or(rest.len()),
+            '/' if rest.starts_with("/*") => {
+                let end =
+                    rest[2..].find("*/").ok_or_else(|| ParseError::new(line, "a comment has no end"))?;
+                line += rest[..end + 2].matches('\n').count() as u32;
+                end + 4
+            }
             '"' => {
                 let inside =
                     rest[1..].find('"').ok_or_else(|| ParseError::new(line, "a string has no end"))?;

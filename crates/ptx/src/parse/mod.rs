@@ -2,6 +2,7 @@
 
 mod lexer;
 mod module;
+mod user_text;
 
 pub(crate) use lexer::{VERBATIM_BEGIN, VERBATIM_END};
 pub use module::parse_module;

@@ -188,32 +188,38 @@ impl<'a> Parser<'a> {
     fn body(&mut self, function: &mut Function) -> Result<()> {
         self.expect_mark('{')?;
         while !self.mark('}') {
-            match self.peek() {
-                Some(Token::Verbatim(text)) => {
-                    self.position += 1;
-                    function.body.push(Statement::Verbatim(text.to_owned()));
-                }
-                Some(Token::Mark('{')) => {
-                    let call = self.call()?;
-                    function.body.push(Statement::Call(call));
-                }
-                Some(Token::Mark('@')) => {
-                    self.position += 1;
-                    let guard = self.predicate_value()?;
-                    let instruction = self.instruction()?;
-                    function.body.push(Statement::Instruction { guard: Some(guard), instruction });
-                }
-                Some(Token::Word(word)) if word.starts_with('.') => self.body_directive(function)?,
-                Some(Token::Word(word)) if word.starts_with('$') => {
-                    let label = label(word).ok_or_else(|| self.unexpected("a label such as `$L1`"))?;
-                    self.position += 1;
-                    self.expect_mark(':')?;
-                    function.body.push(Statement::Label(label));
-                }
-                _ => {
-                    let instruction = self.instruction()?;
-                    function.body.push(Statement::Instruction { guard: None, instruction });
-                }
+            self.statement(function)?;
+        }
+        Ok(())
+    }
+
+    /// A statement or a declaration of a function's body.
+    pub(super) fn statement(&mut self, function: &mut Function) -> Result<()> {
+        match self.peek() {
+            Some(Token::Verbatim(text)) => {
+                self.position += 1;
+                function.body.push(Statement::Verbatim(text.to_owned()));
+            }
+            Some(Token::Mark('{')) => {
+                let call = self.call()?;
+                function.body.push(Statement::Call(call));
+            }
+            Some(Token::Mark('@')) => {
+                self.position += 1;
+                let guard = self.predicate_value()?;
+                let instruction = self.instruction()?;
+                function.body.push(Statement::Instruction { guard: Some(guard), instruction });
+            }
+            Some(Token::Word(word)) if word.starts_with('.') => self.body_directive(function)?,
+            Some(Token::Word(word)) if word.starts_with('$') => {
+                let label = label(word).ok_or_else(|| self.unexpected("a label such as `$L1`"))?;
+                self.position += 1;
+                self.expect_mark(':')?;
+                function.body.push(Statement::Label(label));
+            }
+            _ => {
+                let instruction = self.instruction()?;
+                function.body.push(Statement::Instruction { guard: None, instruction });
             }
         }
         Ok(())

@@ -2,3 +2,18 @@
 
 from ... import tensor as tensor
 from . import libdevice as libdevice
+
+def gdc_launch_dependents() -> None:
+    """Lets the launch after this one begin, if it may begin early (`launch_pdl=True`), once all programs have come here or ended."""
+def gdc_wait() -> None:
+    """Waits for the end of the launches before this one, if this one began early (`launch_pdl=True`).
+
+    Where kernels do not begin before the launch before them has ended, there is nothing to wait for: on the CPU, and before sm_90."""
+def globaltimer() -> tensor:
+    """The time in nanoseconds, as the GPU counts it, int64."""
+def num_threads() -> int:
+    """How many threads run one program, a constant."""
+def num_warps() -> int:
+    """How many warps of 32 threads run one program, a constant."""
+def smid() -> tensor:
+    """The number of the multiprocessor on which the program runs, int32."""
