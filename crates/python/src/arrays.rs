@@ -215,7 +215,7 @@ fn torch(py: Python<'_>) -> Option<&'static Torch> {
 /// Whether the program has begun to use GPUs through torch.
 pub fn torch_uses_cuda(py: Python<'_>) -> PyResult<bool> {
     let Some(torch) = torch(py) else { return Ok(false) };
-    torch.cuda.bind(py).call_method0(intern!(py, "is_initialized"))?.is_truthy()
+    torch.cuda.bind(py).getattr(intern!(py, "is_initialized"))?.call0()?.is_truthy()
 }
 
 /// How torch describes tensors in one call, if the program uses a release that does.
