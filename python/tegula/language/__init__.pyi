@@ -252,7 +252,7 @@ class tensor:
     def sort(self, dim: Any=None, descending: Any=False) -> tensor:
         """Sorts a block along a dimension, the last one if none is given.
 
-        Ascending, or descending if `descending` is true. Where NaN comes is unspecified."""
+        Ascending, or descending if `descending` is true. NaN is larger than all numbers."""
     def split(self) -> builtins.tuple[tensor, tensor]:
         """Takes a block whose last dimension has extent 2 apart into two; the inverse of `join`."""
     def sqrt(self) -> tensor:
@@ -419,7 +419,7 @@ def div_rn(x: Any, y: Any) -> tensor:
 def dot(input: Any, other: Any, acc: Any=None, input_precision: Any=None, allow_tf32: Any=None, max_num_imprecise_acc: Any=None, out_dtype: Any=None) -> tensor:
     """The product of two matrices, `(M, K)` by `(K, N)`, or of two batches of them, plus `acc` if it is given.
 
-    Both operands have one type: int8 or uint8 (the result is int32), fp8, fp16, bf16, fp32 or fp64; two fp8 types may differ. The result is fp32, fp64 of fp64, and fp16 if `out_dtype` (or `acc`) says so and the operands are fp16 or fp8. Extents may be any; there may be any number of batch dimensions, which must be equal.
+    Both operands have one type: int8 or uint8 (the result is int32), fp8, fp16, bf16, fp32 or fp64; two fp8 types may differ. The result is fp32, fp64 of fp64, and fp16 if `out_dtype` (or `acc`) says so and the operands are fp16 or fp8; an `out_dtype` that the operands do not have is an error. Extents may be any; there may be any number of batch dimensions, which must be equal.
 
     `input_precision` says how fp32 is multiplied on a GPU: `"tf32"` (the default), `"tf32x3"`, `"ieee"`, `"bf16x3"`, `"bf16x6"`; a CPU always multiplies exactly. `allow_tf32` is an older way to choose between the first and `"ieee"`. `max_num_imprecise_acc` bounds how many fp8 products a GPU adds at reduced precision."""
 def dot_scaled(lhs: Any, lhs_scale: Any, lhs_format: Any, rhs: Any, rhs_scale: Any, rhs_format: Any, acc: Any=None, fast_math: Any=False, lhs_k_pack: Any=True, rhs_k_pack: Any=True, out_dtype: Any=None) -> tensor:
@@ -621,7 +621,7 @@ def softmax(x: Any, dim: Any=None, keep_dims: Any=False, ieee_rounding: Any=Fals
 def sort(x: Any, dim: Any=None, descending: Any=False) -> tensor:
     """Sorts a block along a dimension, the last one if none is given.
 
-    Ascending, or descending if `descending` is true. Where NaN comes is unspecified."""
+    Ascending, or descending if `descending` is true. NaN is larger than all numbers."""
 def split(a: Any) -> builtins.tuple[tensor, tensor]:
     """Takes a block whose last dimension has extent 2 apart into two; the inverse of `join`."""
 def sqrt(x: Any) -> tensor:
@@ -672,7 +672,7 @@ def to_tensor(x: Any) -> tensor:
 def topk(x: Any, k: Any, dim: Any=None, descending: Any=True) -> tensor:
     """The `k` largest elements along a dimension, the last one if none is given, in descending order.
 
-    If `descending` is false, the `k` smallest ones, in ascending order."""
+    If `descending` is false, the `k` smallest ones, in ascending order. NaN is larger than all numbers."""
 def trans(input: Any, *dims: Any) -> tensor:
     """Permutes the dimensions of a block; without `dims` it swaps the last two.
 

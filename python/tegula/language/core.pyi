@@ -132,7 +132,7 @@ def device_print(prefix: Any, *args: Any, hex: Any=False) -> None:
 def dot(input: Any, other: Any, acc: Any=None, input_precision: Any=None, allow_tf32: Any=None, max_num_imprecise_acc: Any=None, out_dtype: Any=None) -> tensor:
     """The product of two matrices, `(M, K)` by `(K, N)`, or of two batches of them, plus `acc` if it is given.
 
-    Both operands have one type: int8 or uint8 (the result is int32), fp8, fp16, bf16, fp32 or fp64; two fp8 types may differ. The result is fp32, fp64 of fp64, and fp16 if `out_dtype` (or `acc`) says so and the operands are fp16 or fp8. Extents may be any; there may be any number of batch dimensions, which must be equal.
+    Both operands have one type: int8 or uint8 (the result is int32), fp8, fp16, bf16, fp32 or fp64; two fp8 types may differ. The result is fp32, fp64 of fp64, and fp16 if `out_dtype` (or `acc`) says so and the operands are fp16 or fp8; an `out_dtype` that the operands do not have is an error. Extents may be any; there may be any number of batch dimensions, which must be equal.
 
     `input_precision` says how fp32 is multiplied on a GPU: `"tf32"` (the default), `"tf32x3"`, `"ieee"`, `"bf16x3"`, `"bf16x6"`; a CPU always multiplies exactly. `allow_tf32` is an older way to choose between the first and `"ieee"`. `max_num_imprecise_acc` bounds how many fp8 products a GPU adds at reduced precision."""
 def dot_scaled(lhs: Any, lhs_scale: Any, lhs_format: Any, rhs: Any, rhs_scale: Any, rhs_format: Any, acc: Any=None, fast_math: Any=False, lhs_k_pack: Any=True, rhs_k_pack: Any=True, out_dtype: Any=None) -> tensor:

@@ -51,7 +51,7 @@ def softmax(x: Any, dim: Any=None, keep_dims: Any=False, ieee_rounding: Any=Fals
 def sort(x: Any, dim: Any=None, descending: Any=False) -> tensor:
     """Sorts a block along a dimension, the last one if none is given.
 
-    Ascending, or descending if `descending` is true. Where NaN comes is unspecified."""
+    Ascending, or descending if `descending` is true. NaN is larger than all numbers."""
 def squeeze(x: Any, dim: Any) -> tensor:
     """Removes a dimension of extent 1.
 
@@ -68,7 +68,7 @@ def swizzle2d(i: Any, j: Any, size_i: Any, size_j: Any, size_g: Any) -> builtins
 def topk(x: Any, k: Any, dim: Any=None, descending: Any=True) -> tensor:
     """The `k` largest elements along a dimension, the last one if none is given, in descending order.
 
-    If `descending` is false, the `k` smallest ones, in ascending order."""
+    If `descending` is false, the `k` smallest ones, in ascending order. NaN is larger than all numbers."""
 def unsqueeze(x: Any, dim: Any) -> tensor:
     """Inserts a dimension of extent 1 at position `dim` of the result.
 

@@ -124,10 +124,13 @@ fn checked_axes(cx: &Lowering<'_, '_>, value: &Value, rank: usize) -> Result<Vec
     }
     let mut axes = Vec::new();
     for axis in cx.integers("boundary_check", value)? {
-        axes.push(cx.axis("boundary_check", &Value::Int(axis), rank)?);
+        let axis = cx.axis("boundary_check", &Value::Int(axis), rank)?;
+        if axes.contains(&axis) {
+            return Err(cx.error(format!("`boundary_check` names dimension {axis} twice")));
+        }
+        axes.push(axis);
     }
     axes.sort_unstable();
-    axes.dedup();
     Ok(axes)
 }
 

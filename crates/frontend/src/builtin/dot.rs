@@ -2,7 +2,7 @@
 
 use super::broadcast::shape_text;
 use super::shape::reshaped;
-use super::{Builtin, conversion};
+use super::{Builtin, conversion, type_name};
 use crate::lower::{Lowering, Result, type_text};
 use crate::value::Value;
 use tegula_ir::{DotPrecision, Element, Op, Scalar, Shape, Value as Tensor};
@@ -15,8 +15,8 @@ pub static FUNCTIONS: &[Builtin] = &[Builtin {
     method: false,
     doc: "The product of two matrices, `(M, K)` by `(K, N)`, or of two batches of them, plus `acc` if it is given.\n\n\
           Both operands have one type: int8 or uint8 (the result is int32), fp8, fp16, bf16, fp32 or fp64; two fp8 types may differ. \
-          The result is fp32, fp64 of fp64, and fp16 if `out_dtype` (or `acc`) says so and the operands are fp16 or fp8. Extents may be \
-          any; there may be any number of batch dimensions, which must be equal.\n\n\
+          The result is fp32, fp64 of fp64, and fp16 if `out_dtype` (or `acc`) says so and the operands are fp16 or fp8; an `out_dtype` \
+          that the operands do not have is an error. Extents may be any; there may be any number of batch dimensions, which must be equal.\n\n\
           `input_precision` says how fp32 is multiplied on a GPU: `\"tf32\"` (the default), `\"tf32x3\"`, `\"ieee\"`, `\"bf16x3\"`, `\"bf16x6\"`; \
           a CPU always multiplies exactly. `allow_tf32` is an older way to choose between the first and `\"ieee\"`. \
           `max_num_imprecise_acc` bounds how many fp8 products a GPU adds at reduced precision.",
@@ -120,6 +120,19 @@ fn result_type(
         _ if wanted.or(acc) == Some(Scalar::Float16) => Scalar::Float16,
         _ => Scalar::Float32,
     };
+    if let Some(wanted) = wanted
+        && wanted != scalar
+    {
+        let name = Scalar::language_name;
+        let message = format!(
+            "`out_dtype` of `tl.dot` is {}, but the product of {} is {}",
+            name(wanted),
+            name(operand),
+            name(scalar)
+        );
+        let help = format!("leave `out_dtype` out and cast the result: `.to(tl.{})`", type_name(wanted));
+        return Err(Box::new(cx.error(message).with_help(help)));
+    }
     match acc {
         Some(acc) if acc != scalar => {
             let message = format!(

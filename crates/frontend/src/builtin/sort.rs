@@ -2,7 +2,7 @@
 //!
 //! A block is sorted along its last dimension. Each step compares elements at a distance that is a power of two: the dimension is
 //! reshaped to `(groups, 2, distance)`, and the two halves of each group are exchanged where they are out of order. Extents that
-//! are no powers of two are filled up with the largest value first, which ends up at the end and is cut off.
+//! are no powers of two are filled up with the largest value first, which ends up at the end and is cut off. Among floats, NaN is the largest.
 
 use super::promotion::scalar_of;
 use super::shape::{arange_along, concatenated, flipped, reshaped};
@@ -19,8 +19,8 @@ pub static FUNCTIONS: &[Builtin] = &[
         modules: &["", "standard"],
         signature: "x, dim=None, descending=False",
         method: true,
-        doc: "Sorts a block along a dimension, the last one if none is given.\n\nAscending, or descending if `descending` is true. Where NaN \
-              comes is unspecified.",
+        doc: "Sorts a block along a dimension, the last one if none is given.\n\nAscending, or descending if `descending` is true. NaN is larger than \
+              all numbers.",
         lower: |cx, args| {
             let (x, axis) = last(cx, args, &args[1])?;
             let descending = cx.truth("descending", &args[2])?;
@@ -34,7 +34,7 @@ pub static FUNCTIONS: &[Builtin] = &[
         signature: "x, k, dim=None, descending=True",
         method: false,
         doc: "The `k` largest elements along a dimension, the last one if none is given, in descending order.\n\nIf `descending` is false, \
-              the `k` smallest ones, in ascending order.",
+              the `k` smallest ones, in ascending order. NaN is larger than all numbers.",
         lower: top,
     },
     Builtin {
@@ -98,14 +98,14 @@ fn sorted(cx: &mut Lowering<'_, '_>, x: Tensor, descending: bool) -> Result<Tens
     Ok(conversion::convert(cx, values, own))
 }
 
-/// Fills a dimension up with the largest value of the type.
+/// Fills a dimension up with the largest value of the type: NaN of a float.
 fn filled_up(cx: &mut Lowering<'_, '_>, x: Tensor, axis: usize, full: u32, scalar: Scalar) -> Result<Tensor> {
     let shape = cx.ty(x).shape.clone();
     if shape[axis] == full {
         return Ok(x);
     }
     let largest = if scalar.is_float() {
-        Value::Float(f64::INFINITY)
+        Value::Float(f64::NAN)
     } else if scalar.is_signed() {
         Value::Int((1i128 << (scalar.bits() - 1)) - 1)
     } else {
@@ -139,7 +139,7 @@ fn exchanged(cx: &mut Lowering<'_, '_>, x: Tensor, full: u32, distance: u32, siz
     let axis = split.rank() - 2;
     let left = part(cx, pairs, axis, 0, 1);
     let right = part(cx, pairs, axis, 1, 1);
-    let mut exchange = cx.builder.compare(Predicate::Gt, left, right);
+    let mut exchange = above(cx, left, right);
     if let Some(size) = size {
         let falls = falling_groups(cx, groups, size / (2 * distance), split.rank());
         let wanted = cx.ty(exchange).shape.clone();
@@ -150,6 +150,19 @@ fn exchanged(cx: &mut Lowering<'_, '_>, x: Tensor, full: u32, distance: u32, siz
     let second = cx.builder.select(exchange, left, right);
     let pairs = concatenated(cx, first, second, axis);
     reshaped(cx, pairs, shape)
+}
+
+/// Whether each element of one block is larger than that of the other.
+fn above(cx: &mut Lowering<'_, '_>, left: Tensor, right: Tensor) -> Tensor {
+    let larger = cx.builder.compare(Predicate::Gt, left, right);
+    if !cx.ty(left).element.as_scalar().is_some_and(Scalar::is_float) {
+        return larger;
+    }
+    // Comparisons with NaN are false: a pair that is neither ordered nor has NaN on the right has it on the left alone.
+    let numeric = cx.builder.compare(Predicate::Eq, right, right);
+    let unordered = cx.builder.compare(Predicate::Ne, left, left);
+    let unordered = cx.builder.binary(BinaryOp::And, unordered, numeric);
+    cx.builder.binary(BinaryOp::Or, larger, unordered)
 }
 
 /// Which groups are to fall: every second run of `run` of them.

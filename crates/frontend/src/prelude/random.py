@@ -40,7 +40,9 @@ def philox(seed, c0, c1, c2, c3, n_rounds: tl.constexpr = 10):
     c1 = tl.core.to_tensor(c1)
     c2 = tl.core.to_tensor(c2)
     c3 = tl.core.to_tensor(c3)
-    key = tl.core.to_tensor(seed).to(tl.uint64)
+    seed = tl.core.to_tensor(seed)
+    tl.static_assert(seed.dtype.is_int(), "a seed is an integer")
+    key = seed.to(tl.uint64)
     bits: tl.constexpr = c0.dtype.primitive_bitwidth
     tl.static_assert(bits == 32 or bits == 64, "the words of a counter have 32 or 64 bits")
     if bits == 32:
@@ -64,6 +66,7 @@ def randint4x(seed, offset, n_rounds: tl.constexpr = 10):
     The counter is the offset in its two low words; a 32-bit offset has a high word of 0, also where it is negative.
     """
     at = tl.core.to_tensor(offset)
+    tl.static_assert(at.dtype.is_int(), "offsets are integers")
     low = at.to(tl.uint32)
     zero = tl.zeros_like(low)
     if at.dtype.primitive_bitwidth > 32:
