@@ -18,3 +18,20 @@ def test_messages_point_at_a_marked_line(entry):
     assert "nothing was raised" not in text
     if marked:
         assert any(f"{entry.name}:{number}:" in text for number in marked), text
+
+
+#: What an interpreted launch finds by itself, or may well do: numpy works there.
+FOUND_WHILE_RUNNING = (
+    "failed_device_assertion",
+    "lanes_beyond_the_array",
+    "mask_of_the_wrong_extent",
+    "numpy_in_a_kernel",
+    "read_only_array",
+)
+ALIKE = [entry for entry in gallery.entries() if entry.stem not in FOUND_WHILE_RUNNING]
+
+
+@pytest.mark.parametrize("entry", ALIKE, ids=lambda entry: entry.stem)
+def test_interpreted_kernels_are_told_the_same(entry, monkeypatch):
+    monkeypatch.setenv("TRITON_INTERPRET", "1")
+    assert gallery.said(entry) == entry.with_suffix(".txt").read_text()

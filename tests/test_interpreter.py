@@ -255,6 +255,57 @@ def test_tiles_can_be_printed_and_looked_into(capsys):
         tile + 1
 
 
+@tegula.jit(interpret=True)
+def is_debugged(x_ptr, out_ptr, BLOCK: tl.constexpr):
+    import pprint
+
+    at = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at)
+    elements = x.numpy()
+    total = float(tl.sum(x, axis=0))
+    for element in elements:
+        seen.append(element)
+    if elements.max() > 2 and total > 3:
+        show("large", np.sort(elements), f"{total:.2f}")
+    pprint.pprint(elements.tolist())
+    if x.dtype != tl.float32:
+        raise TypeError("never")
+    tl.store(out_ptr + at, x * 2)
+
+
+seen = []
+
+
+def show(*values):
+    seen.append(values)
+
+
+def test_what_only_looks_is_no_fault(capsys):
+    seen.clear()
+    out = np.zeros(2, np.float32)
+    is_debugged[(1,)](np.array([1.5, 2.5], np.float32), out, BLOCK=2)
+    assert seen[:2] == [1.5, 2.5] and seen[2][0] == "large" and seen[2][2] == "4.00"
+    assert capsys.readouterr().out == "[1.5, 2.5]\n" and out.tolist() == [3, 5]
+
+
+@tegula.jit(interpret=True)
+def is_faulty(x_ptr, flag):
+    print(flag)
+    x = tl.load(x_ptr)
+    if flag > 3:
+        y = x
+    else:
+        y = x.to(tl.int32)
+    tl.store(x_ptr, y)
+    tl.stor(x_ptr, x)
+
+
+def test_faults_are_found_before_anything_runs(capsys):
+    with pytest.raises(tegula.CompilationError, match=r"(?s)`y`.*did you mean `store`"):
+        is_faulty[(1,)](np.zeros(1, np.float32), 5)
+    assert capsys.readouterr().out == ""
+
+
 def test_functions_of_the_language_need_a_kernel():
     with pytest.raises(RuntimeError, match="jit"):
         tl.arange(0, 8)

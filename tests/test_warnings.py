@@ -47,8 +47,9 @@ def caught():
         yield given
 
 
-def test_a_place_is_warned_of_once(caught):
-    kernel = triton.jit(doubtful.fn)
+@pytest.mark.parametrize("interpret", [False, True])
+def test_a_place_is_warned_of_once(caught, interpret):
+    kernel = triton.jit(doubtful.fn, interpret=interpret)
     for block in (16, 16, 32):
         kernel[(1,)](floats(block), floats(block), BLOCK=block)
     assert len(caught) == 1
@@ -77,8 +78,9 @@ def test_filters_of_a_module_apply(caught):
     assert not caught
 
 
-def test_offsets_are_checked_again_when_sizes_grow():
-    kernel = triton.jit(copy_rows.fn)
+@pytest.mark.parametrize("interpret", [False, True])
+def test_offsets_are_checked_again_when_sizes_grow(interpret):
+    kernel = triton.jit(copy_rows.fn, interpret=interpret)
     with warnings.catch_warnings():
         warnings.simplefilter("error", triton.KernelWarning)
         kernel[(10,)](floats(1000), floats(200), 100, 20, BLOCK=32)

@@ -65,6 +65,7 @@ fn lower(host: &SourceHost, kernel: &Kernel) -> Function {
         kernel: reference,
         arguments: signature::arguments(kernel.signature),
         machine: Machine::Cpu,
+        interpreted: false,
     };
     let mut function = compile(host, &request).unwrap_or_else(|error| panic!("{error}"));
     tegula_passes::optimise(&mut function);

@@ -5,7 +5,7 @@ use crate::constants::{Objects, constant};
 use crate::device;
 use crate::errors;
 use crate::function::JITFunction;
-use crate::launch::Lowered;
+use crate::launch::{Lowered, Reader};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -54,7 +54,7 @@ pub fn compile_ahead(
     // Says where assemblers may be found; the cache itself is not used.
     device::disk_cache(py, target)?;
     errors::guarded(py, &function.name, || {
-        let lowered = Lowered::new(kernel, &key, &objects, target, &options);
+        let lowered = Lowered::new(kernel, &key, &objects, target, &options, Reader::Compiler);
         py.detach(|| lowered.finish(target, options, None)).map_err(|error| errors::to_python(py, &error))
     })
 }

@@ -27,6 +27,8 @@ pub struct JITFunction {
     pub interpret: bool,
     /// The compiled variants.
     pub cache: Cache<Py<CompiledKernel>>,
+    /// The variants that have been checked for interpreted launches.
+    pub checked: Cache<Py<CompiledKernel>>,
     /// The places that have been warned of.
     pub reported: Reported,
     /// The Python function.
@@ -134,6 +136,7 @@ impl JITFunction {
             noinline,
             interpret,
             cache: Cache::default(),
+            checked: Cache::default(),
             reported: Reported::default(),
             function: function.clone().unbind(),
             pre_run_hooks: PyList::empty(py).unbind(),
@@ -201,6 +204,7 @@ impl JITFunction {
     /// Forgets everything that has been compiled.
     fn clear_cache(&self) {
         self.cache.clear();
+        self.checked.clear();
     }
 
     /// Every variant that has been compiled.

@@ -116,7 +116,11 @@ fn run(
     };
     if function.interpret {
         device::check_interpreted(arguments.place.map(|(place, _)| place))?;
-        let outcome = eager::launch(kernel, &bound, &arguments, resolve()?);
+        let compiled = find_or_compile(kernel, &mut arguments, &bound, Target::Cpu, options, Reader::Python)?;
+        let grid = resolve()?;
+        // An interpreted launch finds every access outside the arrays itself.
+        warn(kernel, &compiled.get().executable, grid, &arguments, None)?;
+        let outcome = eager::launch(kernel, &bound, &arguments, grid);
         return match outcome {
             Ok(()) => Ok(None),
             Err(error) => Err(errors::with_note(py, error, || called_with(kernel, &bound))),
@@ -134,7 +138,8 @@ fn run(
         let name = &function.parameters[index].name;
         return Err(errors::argument(py, &function.name, name, &bound[index], &error));
     }
-    let compiled = find_or_compile(kernel, &mut arguments, &bound, placement.target(), options)?;
+    let target = placement.target();
+    let compiled = find_or_compile(kernel, &mut arguments, &bound, target, options, Reader::Compiler)?;
     let grid = resolve()?;
     let executable = &compiled.get().executable;
     for &(leaf, parameter) in &arguments.read_only {
@@ -148,17 +153,9 @@ fn run(
             return Err(PyValueError::new_err(message));
         }
     }
-    if !executable.is_checked(grid, &arguments.leaves) && tegula_runtime::warnings::enabled() {
-        // A checked launch finds every access outside the arrays itself.
-        let arrays = match purpose {
-            Purpose::CheckedLaunch => None,
-            _ => warnings::allocations(&function.parameters, &arguments.key, &bound),
-        };
-        let found = executable
-            .check_launch(grid, &arguments.leaves, arrays.as_deref())
-            .map_err(|error| errors::to_python(py, &error))?;
-        warnings::deliver(py, function, found)?;
-    }
+    // So does a checked one.
+    let owners = if purpose == Purpose::CheckedLaunch { None } else { Some(&*bound) };
+    warn(kernel, executable, grid, &arguments, owners)?;
     let leaves = &arguments.leaves;
     let stream = match placement {
         Placement::Cpu => Stream::default(),
@@ -187,6 +184,27 @@ fn run(
     }
 }
 
+/// Gives the warnings of a launch with arguments that have not been looked at: of accesses outside of the arrays, if the arguments that own
+/// them are given.
+fn warn(
+    kernel: &Bound<'_, JITFunction>,
+    executable: &Executable,
+    grid: [u32; 3],
+    arguments: &Arguments,
+    owners: Option<&[Bound<'_, PyAny>]>,
+) -> PyResult<()> {
+    if executable.is_checked(grid, &arguments.leaves) || !tegula_runtime::warnings::enabled() {
+        return Ok(());
+    }
+    let (py, function) = (kernel.py(), kernel.get());
+    let arrays =
+        owners.and_then(|owners| warnings::allocations(&function.parameters, &arguments.key, owners));
+    let found = executable
+        .check_launch(grid, &arguments.leaves, arrays.as_deref())
+        .map_err(|error| errors::to_python(py, &error))?;
+    warnings::deliver(py, function, found)
+}
+
 thread_local! {
     /// What a signal's handler raised while this thread ran a launch.
     static RAISED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
@@ -211,7 +229,7 @@ pub fn compile(
         let (bound, options) = bind(&function.name, &function.parameters, positional, keywords)?;
         let mut arguments = specialize(kernel, &bound, Purpose::Compilation)?;
         let target = device::of_compilation(kernel.py(), arguments.place.map(|(place, _)| place))?;
-        find_or_compile(kernel, &mut arguments, &bound, target, options)
+        find_or_compile(kernel, &mut arguments, &bound, target, options, Reader::Compiler)
     })
 }
 
@@ -227,6 +245,14 @@ fn specialize(
     })
 }
 
+/// Who reads a kernel.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Reader {
+    Compiler,
+    /// It is compiled to find its faults; what only Python can do in it is left out.
+    Python,
+}
+
 /// The kernel compiled for these arguments, from the cache if what it was compiled from has not changed.
 fn find_or_compile(
     kernel: &Bound<'_, JITFunction>,
@@ -234,23 +260,28 @@ fn find_or_compile(
     bound: &[Bound<'_, PyAny>],
     target: Target,
     options: Options,
+    reader: Reader,
 ) -> PyResult<Py<CompiledKernel>> {
     let py = kernel.py();
     let function = kernel.get();
+    let cache = match reader {
+        Reader::Compiler => &function.cache,
+        Reader::Python => &function.checked,
+    };
     let variant = Variant::new(target, options, &arguments.key);
-    if let Some(compiled) = function.cache.get(&variant) {
+    if let Some(compiled) = cache.get(&variant) {
         if is_current(py, compiled.get())? {
             return Ok(compiled.clone_ref(py));
         }
-        function.cache.remove(&variant, &compiled);
+        cache.remove(&variant, &compiled);
     }
     let (key, objects) = (&arguments.key, &arguments.objects);
     let unbound = kernel.clone().unbind();
     let disk_cache = device::disk_cache(py, target)?;
     // Another thread may be compiling the same: waiting for it with the interpreter's lock held would stop both.
     let outcome: Result<Arc<Py<CompiledKernel>>, Error> = py.detach(|| {
-        function.cache.get_or_compile(&variant, || {
-            Python::attach(|py| Lowered::new(unbound.bind(py), key, objects, target, &options))
+        cache.get_or_compile(&variant, || {
+            Python::attach(|py| Lowered::new(unbound.bind(py), key, objects, target, &options, reader))
                 .finish(target, options, disk_cache)
         })
     });
@@ -286,6 +317,7 @@ impl Lowered {
         objects: &[Py<PyAny>],
         target: Target,
         options: &Options,
+        reader: Reader,
     ) -> Lowered {
         let py = kernel.py();
         let host = LiveHost::new(py);
@@ -298,6 +330,7 @@ impl Lowered {
             kernel: host.function_ref(kernel),
             arguments: key.iter().map(|one| one.to_argument(&resolve)).collect(),
             machine: target.machine(options),
+            interpreted: reader == Reader::Python,
         };
         let function = executable::lower(&host, &request);
         let (dependencies, mut kept) = host.finish();

@@ -174,7 +174,12 @@ impl Kernel {
         // Objects are numbered by Python's host alone: here every constant is a plain one.
         let object = |_: u64| HostValue::None;
         let arguments = specialisations.iter().map(|one| one.to_argument(&object)).collect();
-        let request = Request { kernel: self.shared.function, arguments, machine: target.machine(options) };
+        let request = Request {
+            kernel: self.shared.function,
+            arguments,
+            machine: target.machine(options),
+            interpreted: false,
+        };
         Ok(executable::lower(&*self.shared.host, &request)?)
     }
 

@@ -13,6 +13,7 @@ impl Lowering<'_, '_> {
     pub fn attribute(&mut self, value: &Value, name: &str) -> Result<Value> {
         match self.find_attribute(value, name)? {
             Some(found) => Ok(found),
+            None if self.is_for_inspection(value, name) => Err(self.python_knows()),
             None => Err(self.no_attribute(value, name)),
         }
     }

@@ -79,7 +79,9 @@ impl Lowering<'_, '_> {
                     std::iter::once(receiver.clone()).chain(positional.iter().cloned()).collect();
                 self.call(function, &positional, keywords)
             }
-            Value::Python(function) => self.call_python(*function, positional, keywords),
+            Value::Python(function) => self
+                .call_python(*function, positional, keywords)
+                .map_err(|error| self.unless_python_knows(error, positional)),
             Value::ConstexprFunction(function) => {
                 self.call_constexpr_function(*function, positional, keywords)
             }
@@ -96,6 +98,7 @@ impl Lowering<'_, '_> {
             }
             other => match self.operator_method(other, "__call__") {
                 Some(method) => self.call(&method, positional, keywords),
+                None if self.is_of_python(other) => Err(self.python_knows()),
                 None => Err(self.error(format!("{} cannot be called", self.describe(other)))),
             },
         }

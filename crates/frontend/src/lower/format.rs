@@ -33,7 +33,8 @@ impl Lowering<'_, '_> {
                         ConversionFlag::Str => Value::Str(self.text(&value).into()),
                         ConversionFlag::Ascii | ConversionFlag::Repr => Value::Str(self.repr(&value).into()),
                     };
-                    text.push_str(&self.formatted(&value, &specification)?);
+                    let formatted = self.formatted(&value, &specification);
+                    text.push_str(&formatted.map_err(|error| self.unless_python_knows(error, &[value]))?);
                 }
             }
         }

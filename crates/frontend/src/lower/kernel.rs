@@ -71,6 +71,7 @@ pub fn compile(host: &dyn Host, request: &Request) -> Result<Function, CompileEr
         warnings: Vec::new(),
         implicit_doubles: Vec::new(),
         printed: Vec::new(),
+        interpreted: request.interpreted,
         stopped: false,
         statements: 0,
         depth: 0,
@@ -99,8 +100,9 @@ pub fn compile(host: &dyn Host, request: &Request) -> Result<Function, CompileEr
     let Lowering { builder, diagnostics, warnings, printed, .. } = lowering;
     builder.finish();
     function.warnings = warnings;
-    for line in printed {
-        host.print(&line);
+    // What Python runs prints for itself.
+    for line in printed.iter().filter(|_| !request.interpreted) {
+        host.print(line);
     }
     if diagnostics.is_empty() {
         Ok(function)

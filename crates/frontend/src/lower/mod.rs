@@ -25,6 +25,7 @@
 //! | `syntax`, `nesting` | text to syntax trees |
 //! | `constants` | Python's arithmetic at compile time |
 //! | `aggregates` | classes with fields and methods |
+//! | `inspection` | what is passed over in kernels that Python runs |
 //! | `names`, `structure` | what names stand for; tuples and records as tensors |
 //! | `parameters`, `describe`, `diagnostics` | reading arguments of built-ins, and messages |
 //! | `warnings` | what usually is a mistake |
@@ -39,6 +40,7 @@ mod describe;
 mod diagnostics;
 mod expressions;
 mod format;
+mod inspection;
 mod kernel;
 mod loops;
 mod names;
@@ -89,6 +91,8 @@ pub struct Request {
     pub arguments: Vec<Argument>,
     /// What it is compiled for, of which it may ask.
     pub machine: Machine,
+    /// Whether Python will run the kernel, and it is read for its faults alone: what only looks into it is none of them.
+    pub interpreted: bool,
 }
 
 /// What is known of an argument.
@@ -138,6 +142,8 @@ pub struct Lowering<'h, 'f> {
     implicit_doubles: Vec<tegula_ir::Value>,
     /// What `static_print` printed; it reaches the host when the kernel is done, as a loop's body may be evaluated twice.
     printed: Vec<String>,
+    /// Whether Python runs the kernel, as in [`Request`].
+    interpreted: bool,
     /// Whether evaluation has come to its end early: what follows could only repeat the error that was reported.
     stopped: bool,
     /// How many statements have been evaluated.

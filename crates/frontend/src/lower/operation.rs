@@ -100,6 +100,7 @@ pub fn compile_operation(
         warnings: Vec::new(),
         implicit_doubles: Vec::new(),
         printed: Vec::new(),
+        interpreted: false,
         stopped: false,
         statements: 0,
         depth: 0,

@@ -80,6 +80,9 @@ impl Lowering<'_, '_> {
 
     fn statement(&mut self, statement: &Stmt, rest: &Rest<'_>) -> Result<Flow> {
         self.at(statement.range());
+        if self.interpreted && self.only_looks(statement)? {
+            return Ok(Flow::Next);
+        }
         match statement {
             Stmt::Expr(expression) => {
                 if !expression.value.is_string_literal_expr() {

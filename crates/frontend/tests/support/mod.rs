@@ -19,5 +19,5 @@ pub fn compile_text(name: &str, text: &str) -> Result<Function, CompileError> {
     };
     let first_line = text.lines().next().unwrap_or_default();
     let arguments = signature::arguments(first_line.trim_start_matches('#'));
-    compile(&host, &Request { kernel, arguments, machine: Machine::Cpu })
+    compile(&host, &Request { kernel, arguments, machine: Machine::Cpu, interpreted: false })
 }
