@@ -7,7 +7,7 @@ const HEADER: &str =
 
 /// What is said of a kernel with the given body; nothing if it compiles.
 fn complaint(body: &str) -> Option<String> {
-    support::compile_text("deep.py", &format!("{HEADER}{body}")).err().map(|error| error.render(false))
+    support::compile_text("deep.py", &format!("{HEADER}{body}"), false).err().map(|error| error.render(false))
 }
 
 #[test]
@@ -43,6 +43,7 @@ fn recursion_through_branches_is_refused() {
         "@triton.jit",
         "@triton.jit\ndef f(n):\n    if n > 3:\n        return n\n    return f(n - 1) + f(n - 2)\n\n@triton.jit",
     );
-    let error = support::compile_text("deep.py", &format!("{text}    tl.store(x_ptr, f(n))\n")).unwrap_err();
+    let error =
+        support::compile_text("deep.py", &format!("{text}    tl.store(x_ptr, f(n))\n"), false).unwrap_err();
     assert!(error.render(false).contains("recursion does not end"), "{error}");
 }

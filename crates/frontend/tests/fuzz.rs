@@ -177,15 +177,17 @@ fn mutated_kernels_never_panic() {
     let outcome = TestRunner::new(config).run(&strategy, |(seed, mutations)| {
         let text =
             mutations.iter().fold(seed.get(&seeds).clone(), |text, mutation| mutate(&text, &seeds, mutation));
-        match support::compile_text("mutated.py", &text) {
-            Ok(function) => {
-                let verified = tegula_ir::verify(&function);
-                prop_assert!(verified.is_ok(), "{text}\n{function}\n{verified:?}");
-            }
-            Err(error) => {
-                let message = error.render(false);
-                prop_assert!(!message.is_empty());
-                prop_assert!(!message.contains("fault of the compiler"), "{text}\n{message}");
+        for interpreted in [false, true] {
+            match support::compile_text("mutated.py", &text, interpreted) {
+                Ok(function) => {
+                    let verified = tegula_ir::verify(&function);
+                    prop_assert!(verified.is_ok(), "{text}\n{function}\n{verified:?}");
+                }
+                Err(error) => {
+                    let message = error.render(false);
+                    prop_assert!(!message.is_empty());
+                    prop_assert!(!message.contains("fault of the compiler"), "{text}\n{message}");
+                }
             }
         }
         Ok(())

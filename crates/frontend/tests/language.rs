@@ -9,7 +9,7 @@ use std::path::Path;
 
 fn compile(path: &Path) -> Result<tegula_ir::Function, tegula_frontend::CompileError> {
     let text = std::fs::read_to_string(path).unwrap();
-    support::compile_text(&path.file_name().unwrap().to_string_lossy(), &text)
+    support::compile_text(&path.file_name().unwrap().to_string_lossy(), &text, false)
 }
 
 #[test]

@@ -10,7 +10,7 @@ use tegula_ir::Function;
 
 fn compile(path: &Path) -> Result<Function, CompileError> {
     let text = std::fs::read_to_string(path).unwrap();
-    support::compile_text(&path.file_name().unwrap().to_string_lossy(), &text)
+    support::compile_text(&path.file_name().unwrap().to_string_lossy(), &text, false)
 }
 
 #[test]

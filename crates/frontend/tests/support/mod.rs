@@ -6,8 +6,8 @@ use tegula_frontend::source_host::SourceHost;
 use tegula_frontend::{CompileError, Machine, Request, compile};
 use tegula_ir::Function;
 
-/// Compiles the function `kernel` of a text.
-pub fn compile_text(name: &str, text: &str) -> Result<Function, CompileError> {
+/// Compiles the function `kernel` of a text; for Python to run it, if `interpreted`.
+pub fn compile_text(name: &str, text: &str, interpreted: bool) -> Result<Function, CompileError> {
     let host = match SourceHost::from_text(name, text) {
         Ok(host) => host,
         Err(tegula_frontend::source_host::LoadError::Syntax(error)) => return Err(*error),
@@ -19,5 +19,5 @@ pub fn compile_text(name: &str, text: &str) -> Result<Function, CompileError> {
     };
     let first_line = text.lines().next().unwrap_or_default();
     let arguments = signature::arguments(first_line.trim_start_matches('#'));
-    compile(&host, &Request { kernel, arguments, machine: Machine::Cpu, interpreted: false })
+    compile(&host, &Request { kernel, arguments, machine: Machine::Cpu, interpreted })
 }
