@@ -26,6 +26,8 @@ fn expressions_without_end_are_refused() {
         // Python has limits of its own here; whichever is met first is fine.
         complaint(&body);
     }
+    let text = format!("    v = f'{{{}n{}}}'\n", "(".repeat(20_000), ")".repeat(20_000));
+    complaint(&text);
 }
 
 #[test]

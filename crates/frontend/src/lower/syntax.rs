@@ -104,12 +104,12 @@ fn parse_extract(extract: &str, offset: usize) -> Result<Arc<ParsedFunction>, Sy
         .is_some_and(|line| line.starts_with([' ', '\t']));
     let header = if indented { HEADER } else { "" };
     let shift = offset as i64 - header.len() as i64;
-    if let Some((at, message)) = nesting::fault(extract) {
+    let depth = nesting::depth(extract).map_err(|(at, message)| {
         let start = (offset + at) as u32;
-        return Err(SyntaxError { message: message.to_owned(), start, end: start + 1 });
-    }
+        SyntaxError { message: message.to_owned(), start, end: start + 1 }
+    })?;
     let text = format!("{header}{extract}");
-    let parsed = nesting::with_parser_stack(|| parse_unchecked(&text, ParseOptions::from(Mode::Module)));
+    let parsed = depth.with_stack(|| parse_unchecked(&text, ParseOptions::from(Mode::Module)));
     let errors: Vec<(String, TextRange)> =
         parsed.errors().iter().map(|error| (error.error.to_string(), error.location)).collect();
     let Some(module) = parsed.try_into_module() else { unreachable!("the mode asks for a module") };

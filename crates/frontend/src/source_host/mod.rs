@@ -155,10 +155,9 @@ impl SourceHost {
             let diagnostics = vec![Diagnostic::error(span, message)];
             LoadError::Syntax(Box::new(CompileError { diagnostics, sources }))
         };
-        if let Some((at, message)) = nesting::fault(&file.text) {
-            return Err(fault(at as u32, at as u32 + 1, message.to_owned()));
-        }
-        let parsed = nesting::with_parser_stack(|| parse_module(&file.text)).map_err(|error| {
+        let depth = nesting::depth(&file.text)
+            .map_err(|(at, message)| fault(at as u32, at as u32 + 1, message.to_owned()))?;
+        let parsed = depth.with_stack(|| parse_module(&file.text)).map_err(|error| {
             let range = error.location;
             fault(range.start().into(), range.end().into(), error.error.to_string())
         })?;
@@ -168,7 +167,7 @@ impl SourceHost {
             self.loaded.insert(path.clone(), index);
         }
         self.modules.push(Module { file, path, names: BTreeMap::new(), object });
-        nesting::with_parser_stack(|| self.follow(index, parsed.suite()));
+        depth.with_stack(|| self.follow(index, parsed.suite()));
         Ok(index)
     }
 
