@@ -53,6 +53,14 @@ use tegula_passes::AxisAnalysis;
 /// The function does what the target, or this compiler, cannot: the diagnostic names the operation and its place.
 pub fn compile(function: &Function, target: Target, options: &Options) -> Result<Kernel, Box<Diagnostic>> {
     options.check(target)?;
+    let mut narrow = function.clone();
+    let changed = tegula_passes::narrow_loads(&mut narrow, &AxisAnalysis::of_indices(function));
+    let function = if changed {
+        tegula_passes::optimise(&mut narrow);
+        &narrow
+    } else {
+        function
+    };
     let axis = AxisAnalysis::of_indices(function);
     let layouts = Assignment::new(function, &axis, target, options);
     lower::lower(function, &layouts, &axis, target, options)

@@ -16,6 +16,7 @@ mod dce;
 mod fold;
 mod launch_check;
 mod licm;
+mod narrow_loads;
 mod replacement;
 mod uniform;
 mod uses;
@@ -26,6 +27,7 @@ pub use dce::eliminate_dead_code;
 pub use fold::fold;
 pub use launch_check::{Launch, LaunchCheck};
 pub use licm::hoist_loop_invariants;
+pub use narrow_loads::narrow_loads;
 pub use uniform::LaunchInvariance;
 pub use uses::Uses;
 

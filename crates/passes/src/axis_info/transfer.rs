@@ -230,6 +230,8 @@ impl Analysis<'_> {
             }
         }
         narrow_runs(&mut info, ty);
+        // Only a sum that wraps around is negative.
+        info.non_negative |= self.wraps_forward && a.non_negative && b.non_negative;
         info
     }
 
@@ -256,7 +258,10 @@ impl Analysis<'_> {
                 }
                 narrow_runs(&mut info, ty);
             }
-            BinaryOp::Mul => info.set_divisor(every_a.saturating_mul(every_b).min(1 << 63)),
+            BinaryOp::Mul => {
+                info.set_divisor(every_a.saturating_mul(every_b).min(1 << 63));
+                info.non_negative |= self.wraps_forward && both;
+            }
             BinaryOp::Shl => {
                 let shifted =
                     amount.map_or(every_a, |amount| every_a.checked_shl(amount).unwrap_or(0).max(every_a));
