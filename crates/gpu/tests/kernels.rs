@@ -74,7 +74,8 @@ fn accesses_are_as_wide_as_16_bytes() {
     // The mask is of a number of elements of which nothing is known.
     assert!(copy.ptx.contains("ld.global.b32"), "{}", copy.ptx);
     let matmul = kernel("matmul");
-    assert!(matmul.ptx.contains("ld.global.v4.b32"), "{}", matmul.layouts);
+    let copy = matmul.ptx.lines().find(|line| line.contains("cp.async.cg.shared.global"));
+    assert!(copy.is_some_and(|copy| copy.contains("], 16")), "{}", matmul.ptx);
 }
 
 #[test]
@@ -202,4 +203,13 @@ fn without_launches_that_make_maps_threads_copy() {
     let function = tegula_ir::Function::parse(text).expect("the kernel is read");
     let matmul = compile(&function, Target::portable(80), &ampere).expect("the kernel compiles");
     assert!(matmul.tensor_maps.is_empty());
+}
+
+#[test]
+fn loops_that_multiply_fetch_ahead_on_older_gpus_too() {
+    let matmul = kernel("matmul");
+    let fill = "cp.async.cg.shared.global";
+    let ahead = [fill, "cp.async.commit_group", fill, "cp.async.commit_group"];
+    let steady = ["cp.async.wait_group 1;", "ld.shared.v4.b32", "mma.sync", fill, "cp.async.commit_group"];
+    in_order(&matmul.ptx, &[&ahead[..], &steady[..]].concat());
 }

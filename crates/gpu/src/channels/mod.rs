@@ -10,6 +10,9 @@
 //!          body: products read the stage; after the first, fill the stage `distance` iterations ahead
 //! ```
 //!
+//! Loads that do not reach a product's tile, such as of packed weights, have channels as well, in loops that multiply: there each thread
+//! fills and reads places of its own, and need not meet the others.
+//!
 //! When threads meet at the start of an iteration, all have left the one before: what its products read is free again, unless they
 //! are still in flight (*deferred*), and then only what the one before that read. So a ring has `distance + 1` stages, or
 //! `distance + 2` where products are deferred.
@@ -20,12 +23,13 @@ mod slice;
 pub(crate) use slice::Slice;
 
 use crate::bulk::{TensorCopy, tensor_copy};
-use crate::layouts::Assignment;
+use crate::layouts::{Assignment, SharedTile, element_bytes, is_zero, vector_access};
 use crate::roots::Roots;
 use crate::users::Users;
 use crate::{Options, Target};
 use rustc_hash::FxHashMap;
 use tegula_ir::{Function, Op, OpId, RegionId, Value};
+use tegula_passes::AxisAnalysis;
 
 /// How the loops of a function run.
 pub(crate) struct Channels {
@@ -40,6 +44,8 @@ pub(crate) struct LoopPlan {
     pub slice: Slice,
     /// The staged loads, each with the place of its tile in a stage.
     pub tiles: Vec<(OpId, u32)>,
+    /// The loads that each thread fetches for itself, each with the place of its elements in a stage.
+    pub private: Vec<(OpId, u32)>,
     /// How the hardware fills the tiles by itself, in their order; empty if threads do.
     pub copies: Vec<TensorCopy>,
     /// The bytes of a stage.
@@ -65,10 +71,17 @@ impl LoopPlan {
 
 impl Channels {
     /// Plans every loop.
-    pub fn new(function: &Function, layouts: &Assignment, target: Target, options: &Options) -> Channels {
+    pub fn new(
+        function: &Function,
+        layouts: &Assignment,
+        axis: &AxisAnalysis,
+        target: Target,
+        options: &Options,
+    ) -> Channels {
         let mut channels = Channels { loops: FxHashMap::default(), carried: FxHashMap::default() };
         let users = Users::new(function);
-        let settings = Settings { bulk_copies: options.bulk_copies && target.architecture == 90, options };
+        let bulk_copies = options.bulk_copies && target.architecture == 90;
+        let settings = Settings { bulk_copies, axis, options };
         channels.region(function, function.body, layouts, &users, &settings);
         channels
     }
@@ -99,9 +112,8 @@ impl Channels {
             let Op::For { body, attributes, .. } = &data.op else { continue };
             let carried = deferred::carried_products(function, *body, layouts, users);
             let num_stages = attributes.num_stages.unwrap_or(settings.options.num_stages);
-            let bulk_copies = settings.bulk_copies;
             let found = Found { function, op, body: *body, layouts, users, carried: &carried };
-            if let Some(plan) = found.plan(num_stages, bulk_copies) {
+            if let Some(plan) = found.plan(num_stages, settings) {
                 self.loops.insert(op, plan);
             }
             self.carried.extend(carried);
@@ -112,6 +124,7 @@ impl Channels {
 /// What is asked of all loops.
 struct Settings<'a> {
     options: &'a Options,
+    axis: &'a AxisAnalysis,
     bulk_copies: bool,
 }
 
@@ -127,27 +140,61 @@ struct Found<'a> {
 }
 
 impl Found<'_> {
-    fn plan(&self, num_stages: u32, bulk_copies: bool) -> Option<LoopPlan> {
+    fn plan(&self, num_stages: u32, settings: &Settings<'_>) -> Option<LoopPlan> {
         let &Found { function, op, body, layouts, users, carried } = self;
         if num_stages < 2 {
             return None;
         }
-        let loads: Vec<OpId> =
-            function.region(body).ops.iter().copied().filter(|&op| layouts.tile_of(op).is_some()).collect();
-        if loads.is_empty() || !may_run_ahead(function, body, &loads) {
+        let in_body = || function.region(body).ops.iter().copied();
+        let staged: Vec<OpId> = in_body().filter(|&op| layouts.tile_of(op).is_some()).collect();
+        let multiplies = in_body().any(|op| matches!(function.op(op).op, Op::Dot { .. }));
+        let mut private: Vec<OpId> = in_body()
+            .filter(|&op| multiplies && !staged.contains(&op) && self.private_bytes(op, settings).is_some())
+            .collect();
+        private.retain(|&load| {
+            may_run_ahead(function, body, &[load])
+                && Slice::new(function, op, body, &[load], &[load], layouts, users).is_some()
+        });
+        if !staged.is_empty() && !may_run_ahead(function, body, &staged) {
             return None;
         }
-        let slice = Slice::new(function, op, body, &loads, layouts, users)?;
-        let copies = if bulk_copies { self.tensor_copies(&loads) } else { None };
-        let mut tiles = Vec::new();
-        let mut stage_bytes = 0;
-        for load in loads {
-            tiles.push((load, stage_bytes));
-            stage_bytes += layouts.tile_of(load).map_or(0, |tile| tile.bytes);
+        let copies = if settings.bulk_copies { self.tensor_copies(&staged) } else { None };
+        let all = [&staged[..], &private[..]].concat();
+        let by_threads = if copies.is_some() { &private } else { &all };
+        if all.is_empty() {
+            return None;
         }
+        let slice = Slice::new(function, op, body, by_threads, &all, layouts, users)?;
+        let mut stage_bytes = 0;
+        let mut place = |load: OpId, bytes: u32| {
+            let place = (load, stage_bytes);
+            stage_bytes += bytes;
+            place
+        };
+        let tile_bytes = |load: OpId| layouts.tile_of(load).map_or(0, |tile| tile.bytes);
+        let tiles: Vec<_> = staged.into_iter().map(|load| place(load, tile_bytes(load))).collect();
+        let private_bytes = |load: OpId| self.private_bytes(load, settings).unwrap_or(0);
+        let private: Vec<_> = private.into_iter().map(|load| place(load, private_bytes(load))).collect();
+        stage_bytes = stage_bytes.next_multiple_of(SharedTile::ALIGNMENT);
         let deferred = carried.keys().any(|product| layouts.products[product].is_deferrable());
         let copies = copies.unwrap_or_default();
-        Some(LoopPlan { slice, tiles, copies, stage_bytes, distance: num_stages - 1, deferred })
+        Some(LoopPlan { slice, tiles, private, copies, stage_bytes, distance: num_stages - 1, deferred })
+    }
+
+    /// The shared memory that a load needs whose elements each thread fetches for itself; `None` if they cannot be copied in the background.
+    fn private_bytes(&self, load: OpId, settings: &Settings<'_>) -> Option<u32> {
+        let &Found { function, layouts, .. } = self;
+        let Op::Load { pointer, mask, other, volatile: false, .. } = &function.op(load).op else {
+            return None;
+        };
+        let layout = layouts.set.get(*layouts.work.get(&load)?);
+        if !other.is_none_or(|other| is_zero(function, other)) {
+            return None;
+        }
+        let access = vector_access(function, settings.axis, layout, *pointer, *mask).ok()?;
+        let bytes = access.elements() * element_bytes(function, *pointer);
+        let threads = u64::from(settings.options.num_warps) * 32;
+        (bytes >= 4).then(|| (bytes * threads * access.instructions()) as u32)
     }
 
     /// The copies that all loads are.

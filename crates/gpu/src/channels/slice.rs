@@ -21,12 +21,13 @@ pub(crate) struct Slice {
 }
 
 impl Slice {
-    /// The slice of some loads of a loop; `None` if an address depends on what cannot be computed ahead.
+    /// The slice of some loads of a loop, of all that are fetched ahead; `None` if an address depends on what cannot be computed ahead.
     pub fn new(
         function: &Function,
         op: OpId,
         body: RegionId,
         loads: &[OpId],
+        all: &[OpId],
         layouts: &Assignment,
         users: &Users,
     ) -> Option<Slice> {
@@ -69,7 +70,7 @@ impl Slice {
         if !values.chain(arguments).all(|&value| stays_in_registers(function, layouts, value)) {
             return None;
         }
-        let (only, rest) = leave_out(function, op, body, loads, users);
+        let (only, rest) = leave_out(function, op, body, all, users);
         Some(Slice { ops, carried, only, rest })
     }
 }

@@ -6,10 +6,38 @@
 use super::{Assignment, LayoutId};
 use rustc_hash::FxHashMap;
 use tegula_ir::{Function, Op, OpId, RegionId, Shape, Value};
+use tegula_layout::{Layout, VectorAccess, shared};
 use tegula_passes::AxisAnalysis;
 
 /// The widest access of a thread, in bytes.
 const VECTOR_BYTES: u64 = 16;
+
+const WORD_BYTES: u64 = 4;
+
+/// How a thread's registers are grouped into accesses of memory.
+///
+/// # Errors
+/// The layout and the shape do not go together.
+pub(crate) fn vector_access(
+    function: &Function,
+    axis: &AxisAnalysis,
+    layout: &Layout,
+    pointer: Value,
+    mask: Option<Value>,
+) -> Result<VectorAccess, tegula_layout::Error> {
+    let ty = function.ty(pointer);
+    let info = axis.of(pointer);
+    let order = access_order(axis, pointer, &ty.shape);
+    let fastest = order[0] as usize;
+    let bytes = element_bytes(function, pointer);
+    let mut most = u64::from(info.vector_width(fastest)).min(VECTOR_BYTES / bytes);
+    if let Some(mask) = mask {
+        let run = u64::from(axis.of(mask).constancy(fastest).max(1));
+        most = most.min(run & run.wrapping_neg());
+    }
+    let to_memory = shared::ordered(&layout.shape(), &order).and_then(|memory| layout.then(&memory))?;
+    VectorAccess::widest(&to_memory, most)
+}
 
 /// The pointers and the mask of a memory operation on blocks.
 pub(crate) fn memory_operands(op: &Op) -> Option<(Value, Option<Value>)> {
@@ -33,7 +61,8 @@ pub(super) fn anchor_memory(function: &Function, axis: &AxisAnalysis, assignment
     }
     for access in accesses {
         let vector = widest[&(access.shape.clone(), access.order.clone())];
-        let layout: LayoutId = assignment.set.blocked(&access.shape, &access.order, vector);
+        let least = access.vector.min(access.word).max(1);
+        let layout: LayoutId = assignment.set.blocked(&access.shape, &access.order, vector, least);
         assignment.work.insert(access.op, layout);
     }
 }
@@ -45,6 +74,8 @@ struct Access {
     order: Vec<u8>,
     /// Elements that one instruction can take.
     vector: u64,
+    /// Elements of four bytes, the least that is copied in the background.
+    word: u64,
 }
 
 fn collect(function: &Function, region: RegionId, axis: &AxisAnalysis, accesses: &mut Vec<Access>) {
@@ -63,7 +94,8 @@ fn collect(function: &Function, region: RegionId, axis: &AxisAnalysis, accesses:
         let bytes = element_bytes(function, pointer);
         let fastest = order[0] as usize;
         let vector = u64::from(info.vector_width(fastest)).min(VECTOR_BYTES / bytes);
-        accesses.push(Access { op, shape: ty.shape.clone(), order, vector });
+        let word = WORD_BYTES / bytes;
+        accesses.push(Access { op, shape: ty.shape.clone(), order, vector, word });
     }
 }
 

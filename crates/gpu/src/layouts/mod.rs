@@ -19,9 +19,10 @@ mod text;
 mod tile;
 mod warpgroup;
 
+pub(crate) use coalesce::{element_bytes, vector_access};
 pub(crate) use product::{Operand, Product, Unit};
 pub(crate) use set::{LayoutId, LayoutSet, register_map, without_axis};
-pub(crate) use tile::{SharedTile, warpgroup_operand};
+pub(crate) use tile::{SharedTile, is_zero, warpgroup_operand};
 pub(crate) use warpgroup::ROWS as WARPGROUP_ROWS;
 
 use crate::users::Users;

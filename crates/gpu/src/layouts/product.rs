@@ -194,7 +194,7 @@ fn plan(
         return Product { unit, transposed: false, lhs, rhs, accumulator, accumulator_id };
     }
     let order: Vec<u8> = (0..result.shape.rank() as u8).rev().collect();
-    let accumulator_id = assignment.set.blocked(&result.shape, &order, 4);
+    let accumulator_id = assignment.set.blocked(&result.shape, &order, 4, 1);
     Product {
         unit: Unit::MultiplyAdd,
         transposed: false,

@@ -48,12 +48,14 @@ impl LayoutSet {
         1 << self.get(id).inputs().bits_of(Dim::Register)
     }
 
-    /// A blocked layout of a block of the given shape, `vector` elements of the fastest axis to a thread.
-    pub fn blocked(&mut self, shape: &Shape, order: &[u8], vector: u64) -> LayoutId {
+    /// A blocked layout of a block of the given shape, `vector` elements of the fastest axis to a thread; fewer where there are not as many,
+    /// but `least`.
+    pub fn blocked(&mut self, shape: &Shape, order: &[u8], vector: u64, least: u64) -> LayoutId {
         let extents = padded(shape);
         let elements: u64 = extents.iter().product();
         let threads = WARP_LANES * u64::from(self.num_warps);
-        let vector = vector.min((elements / threads).max(1));
+        let fastest = extents.get(order.first().map_or(0, |&axis| axis as usize)).copied().unwrap_or(1);
+        let vector = vector.min((elements / threads).max(least.min(fastest)));
         let layout = Blocked::coalesced(&extents, order, vector, self.num_warps.into())
             .and_then(|blocked| blocked.layout(&extents))
             .expect("extents, vectors and warps are powers of two");
@@ -63,7 +65,7 @@ impl LayoutSet {
     /// The layout of a block of which nothing is known but its shape.
     pub fn default_for(&mut self, shape: &Shape) -> LayoutId {
         let order: Vec<u8> = (0..shape.rank() as u8).rev().collect();
-        self.blocked(shape, &order, 4)
+        self.blocked(shape, &order, 4, 1)
     }
 }
 

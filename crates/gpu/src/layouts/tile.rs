@@ -74,7 +74,7 @@ pub(super) fn tile_of_load(function: &Function, axis: &AxisAnalysis, load: OpId)
 }
 
 /// Whether every element of a value is positive zero.
-pub(super) fn is_zero(function: &Function, value: Value) -> bool {
+pub(crate) fn is_zero(function: &Function, value: Value) -> bool {
     let ValueDef::Result { op, .. } = function.value(value).def else { return false };
     match &function.op(op).op {
         Op::Splat { value } | Op::Broadcast { value } => is_zero(function, *value),

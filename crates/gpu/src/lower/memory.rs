@@ -5,14 +5,11 @@
 
 use super::emit::holds;
 use super::{Lowering, Registers, Result};
-use crate::layouts::LayoutId;
+use crate::layouts::{LayoutId, vector_access};
 use std::rc::Rc;
-use tegula_ir::{CacheModifier, Element, EvictionPolicy, Op, OpId, Value};
-use tegula_layout::{VectorAccess, shared};
+use tegula_ir::{CacheModifier, EvictionPolicy, Op, OpId, Value};
+use tegula_layout::VectorAccess;
 use tegula_ptx::{Address, CacheOperator, Eviction, Load, Ordering, Register, Scope, Space, Store};
-
-/// The widest access, in bytes.
-const VECTOR_BYTES: u64 = 16;
 
 impl Lowering<'_> {
     pub(super) fn load(&mut self, id: OpId) -> Result<()> {
@@ -40,7 +37,7 @@ impl Lowering<'_> {
         let masks = mask.map(|mask| self.block(mask, layout));
         let others = other.map(|other| self.block(other, layout));
         let inside = self.inside(layout, &function.ty(*pointer).shape);
-        let access = self.vectors(layout, *pointer, *mask, element)?;
+        let access = self.vectors(layout, *pointer, *mask)?;
         let mut registers: Vec<Option<Register>> = vec![None; pointers.len()];
         for instruction in 0..access.instructions() {
             let first = access.base(instruction) as usize;
@@ -82,7 +79,7 @@ impl Lowering<'_> {
         let masks = mask.map(|mask| self.block(mask, layout));
         let inside = self.inside(layout, &function.ty(*pointer).shape);
         let owner = self.is_owner(layout);
-        let access = self.vectors(layout, *pointer, *mask, element)?;
+        let access = self.vectors(layout, *pointer, *mask)?;
         for instruction in 0..access.instructions() {
             let first = access.base(instruction) as usize;
             let guard = self.code.both(masks.as_ref().map(|masks| masks[first]), inside[first]);
@@ -101,21 +98,9 @@ impl Lowering<'_> {
         layout: LayoutId,
         pointer: Value,
         mask: Option<Value>,
-        element: Element,
     ) -> Result<VectorAccess> {
-        let ty = self.function.ty(pointer);
-        let info = self.axis.of(pointer);
-        let mut order: Vec<u8> = (0..ty.shape.rank() as u8).rev().collect();
-        order.sort_by_key(|&axis| std::cmp::Reverse(info.contiguity(axis as usize)));
-        let fastest = order[0] as usize;
-        let mut most = u64::from(info.vector_width(fastest)).min(VECTOR_BYTES / u64::from(element.bytes()));
-        if let Some(mask) = mask {
-            let run = u64::from(self.axis.of(mask).constancy(fastest).max(1));
-            most = most.min(run & run.wrapping_neg());
-        }
         let layout = self.layouts.set.get(layout);
-        let to_memory = shared::ordered(&layout.shape(), &order).and_then(|memory| layout.then(&memory));
-        let access = to_memory.and_then(|to_memory| VectorAccess::widest(&to_memory, most));
+        let access = vector_access(self.function, &self.axis, layout, pointer, mask);
         access.or_else(|error| self.refuse(&format!("an access of memory ({error})")))
     }
 

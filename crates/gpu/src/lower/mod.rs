@@ -10,7 +10,7 @@
 //! | `memory`, `atomic` | accesses of global memory |
 //! | `reduce`, `scan`, `histogram` | what joins elements |
 //! | `dot`, `wgmma`, `multiply_add` | products |
-//! | `tile`, `pipeline`, `bulk` | operands of products in shared memory, and loops that fetch them ahead |
+//! | `tile`, `pipeline`, `bulk`, `private` | operands of products in shared memory, and loops that fetch them and others ahead |
 //! | `print` | `device_print` and `device_assert` |
 //! | `assembly` | texts of the user |
 //!
@@ -37,6 +37,7 @@ mod pack;
 mod pipeline;
 mod place;
 mod print;
+mod private;
 mod reduce;
 mod scan;
 mod scratch;
@@ -124,7 +125,7 @@ pub(crate) fn lower(
     let limit = crate::kernel::shared_limit(target);
     let mut room = limit;
     loop {
-        let kernel = lower_within(function, layouts.clone(), axis.clone(), target, options, room)?;
+        let kernel = lower_within(function, layouts.clone(), axis, target, options, room)?;
         if kernel.shared_bytes <= limit || room == 0 {
             return Ok(kernel);
         }
@@ -139,7 +140,7 @@ pub(crate) fn lower(
 fn lower_within(
     function: &Function,
     layouts: Assignment,
-    axis: AxisAnalysis,
+    axis: &AxisAnalysis,
     target: Target,
     options: &Options,
     shared_limit: u32,
@@ -155,11 +156,11 @@ fn lower_within(
         ..LaunchBounds::default()
     };
     let hazards = Hazards::new(function, &layouts);
-    let channels = Channels::new(function, &layouts, target, options);
+    let channels = Channels::new(function, &layouts, axis, target, options);
     let mut lowering = Lowering {
         function,
         layouts,
-        axis,
+        axis: axis.clone(),
         hazards,
         users: Users::new(function),
         target,

@@ -76,7 +76,7 @@ impl Lowering<'_> {
         let (upper, step, lower) = (self.scalar(*upper), self.scalar(*step), self.scalar(*lower));
         let before = self.scratch;
         let ring = self.begin_ring(&plan, plan.stages(distance));
-        if plan.tiles.iter().any(|&(load, _)| self.hazards.barrier_before(load)) {
+        if plan.tiles.iter().chain(&plan.private).any(|&(load, _)| self.hazards.barrier_before(load)) {
             self.barrier();
         }
         self.begin_producer(id, &plan, ring, lower)?;
@@ -106,15 +106,16 @@ impl Lowering<'_> {
 
         if ring.barriers.is_some() {
             self.wait_for_full(&position);
-        } else {
+        }
+        if !plan.private.is_empty() || ring.barriers.is_none() {
             self.code.push(AsyncGroup::Wait(distance - 1));
+        }
+        if !plan.tiles.is_empty() && ring.barriers.is_none() {
             self.publish_tiles();
         }
         self.scratch.forget();
         for &(load, offset) in &plan.tiles {
-            let place = [position.stage.into(), Operand::Integer(offset.into())];
-            let address =
-                if offset == 0 { position.stage } else { self.code.math(MathOp::Add, Type::U32, &place) };
+            let address = self.in_stage(position.stage, offset);
             self.tiles.insert(load, address);
         }
         self.scalars.insert(index, counter);
@@ -129,6 +130,12 @@ impl Lowering<'_> {
         }
         self.producers.last_mut().expect("it has just begun").due = true;
         for &op in &region.ops {
+            if let Some(&(_, offset)) = plan.private.iter().find(|(load, _)| *load == op) {
+                self.locate(function.op(op).span);
+                let base = self.in_stage(position.stage, offset);
+                self.read_private(op, base)?;
+                continue;
+            }
             if plan.slice.only.contains(&op) {
                 if self.hazards.barrier_before(op) {
                     self.barrier();
@@ -185,9 +192,8 @@ impl Lowering<'_> {
         let ty = super::element::integer_type(self.element(region.args[0]));
         let counter = self.code.copy(ty, lower);
         let alive = self.goes_on(counter, self.scalar(*upper), self.scalar(*step), ty);
-        let carried: &[usize] = if ring.barriers.is_some() { &[] } else { &plan.slice.carried };
-        let needed: Vec<Value> = carried.iter().map(|&place| region.args[place + 1]).collect();
-        let starts: Vec<Value> = carried.iter().map(|&place| inits[place]).collect();
+        let needed: Vec<Value> = plan.slice.carried.iter().map(|&place| region.args[place + 1]).collect();
+        let starts: Vec<Value> = plan.slice.carried.iter().map(|&place| inits[place]).collect();
         let rooms: Vec<Registers> = needed.iter().map(|&value| self.room_for(value)).collect();
         let sources = self.read_all(&starts, &needed);
         self.assign_all(&rooms, &sources);
@@ -242,6 +248,8 @@ impl Lowering<'_> {
         let ty = super::element::integer_type(self.element(index));
         if producer.ring.barriers.is_some() {
             self.copy_stage(&plan, &producer.position, &producer.sources, producer.alive);
+        }
+        if producer.ring.barriers.is_some() && plan.private.is_empty() {
             return self.end_stage(producer, ty, self.scalar(*upper), self.scalar(*step));
         }
         let needed: Vec<Value> = plan.slice.carried.iter().map(|&place| region.args[place + 1]).collect();
@@ -249,14 +257,19 @@ impl Lowering<'_> {
         self.scalars.insert(index, producer.counter);
         self.bind_all(&needed, &producer.rooms)?;
         for &op in &plan.slice.ops {
-            match plan.tiles.iter().find(|(load, _)| *load == op) {
-                Some(&(load, offset)) => {
+            let find = |loads: &[(OpId, u32)]| loads.iter().find(|(load, _)| *load == op).copied();
+            match (find(&plan.tiles), find(&plan.private)) {
+                (Some((load, offset)), _) => {
                     self.locate(function.op(load).span);
-                    let place = [producer.position.stage.into(), Operand::Integer(offset.into())];
-                    let base = self.code.math(MathOp::Add, Type::U32, &place);
+                    let base = self.in_stage(producer.position.stage, offset);
                     self.fill(load, base, Some(producer.alive))?;
                 }
-                None => self.op(op)?,
+                (None, Some((load, offset))) => {
+                    self.locate(function.op(load).span);
+                    let base = self.in_stage(producer.position.stage, offset);
+                    self.fetch_private(load, base, producer.alive)?;
+                }
+                (None, None) => self.op(op)?,
             }
         }
         self.code.push(AsyncGroup::Commit);
@@ -298,6 +311,11 @@ impl Lowering<'_> {
             self.begin_barriers(barriers, stages);
         }
         Ring { start, stage_bytes: plan.stage_bytes, stages, barriers }
+    }
+
+    fn in_stage(&mut self, stage: Register, offset: u32) -> Register {
+        let place = [stage.into(), Operand::Integer(offset.into())];
+        if offset == 0 { stage } else { self.code.math(MathOp::Add, Type::U32, &place) }
     }
 
     fn first_stage(&mut self, ring: Ring) -> Position {

@@ -60,7 +60,7 @@ impl Lowering<'_> {
         let pointers = self.block(*pointer, layout);
         let masks = mask.map(|mask| self.block(mask, layout));
         let inside = self.inside(layout, &function.ty(*pointer).shape);
-        let access = self.vectors(layout, *pointer, *mask, element)?;
+        let access = self.vectors(layout, *pointer, *mask)?;
         let tile = self.layouts.tile_of(id).map(|tile| tile.layout.clone());
         let to_offset = tile.and_then(|tile| self.layouts.set.get(layout).then(&tile).ok());
         let Some(to_offset) = to_offset else { return self.refuse("a tile of another shape") };
