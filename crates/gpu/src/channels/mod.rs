@@ -23,7 +23,7 @@ mod slice;
 pub(crate) use slice::Slice;
 
 use crate::bulk::{TensorCopy, tensor_copy};
-use crate::layouts::{Assignment, SharedTile, element_bytes, is_zero, vector_access};
+use crate::layouts::{Assignment, SharedTile, Unit, element_bytes, is_zero, vector_access};
 use crate::roots::Roots;
 use crate::users::Users;
 use crate::{Options, Target};
@@ -54,12 +54,26 @@ pub(crate) struct LoopPlan {
     pub distance: u32,
     /// Whether products of the loop stay in flight when an iteration ends.
     pub deferred: bool,
+    /// The products after which the stage of the iteration before is free and after which the next one is filled, if another product
+    /// ends while those in flight do; the first product fills otherwise.
+    pub relay: Option<Relay>,
+}
+
+/// Where an iteration of a loop whose tiles the hardware fills gives up a stage and fills one.
+///
+/// A product that is waited for at once, such as the first of attention, ends no earlier than those that were in flight before. So the stage
+/// of the iteration before is free in the middle of an iteration, and one fewer is needed; it is filled at the end, when other warps
+/// have come as far.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Relay {
+    pub release_after: OpId,
+    pub fill_after: OpId,
 }
 
 impl LoopPlan {
     /// The stages of the ring for a distance.
     pub fn stages(&self, distance: u32) -> u32 {
-        distance + if self.deferred { 2 } else { 1 }
+        distance + if self.deferred && self.relay.is_none() { 2 } else { 1 }
     }
 
     /// The distance for which the ring fits into so many bytes; 0 if none does.
@@ -178,7 +192,26 @@ impl Found<'_> {
         stage_bytes = stage_bytes.next_multiple_of(SharedTile::ALIGNMENT);
         let deferred = carried.keys().any(|product| layouts.products[product].is_deferrable());
         let copies = copies.unwrap_or_default();
-        Some(LoopPlan { slice, tiles, private, copies, stage_bytes, distance: num_stages - 1, deferred })
+        let relay = if copies.is_empty() || !deferred { None } else { self.relay() };
+        let distance = num_stages - 1 + u32::from(relay.is_some());
+        Some(LoopPlan { slice, tiles, private, copies, stage_bytes, distance, deferred, relay })
+    }
+
+    /// The relay of a loop whose last product is in flight when the next iteration begins, and whose first one is not.
+    fn relay(&self) -> Option<Relay> {
+        let products: Vec<OpId> = (self.function.region(self.body).ops.iter().copied())
+            .filter(|op| matches!(self.function.op(*op).op, Op::Dot { .. }))
+            .collect();
+        let (&first, &last) = (products.first()?, products.last()?);
+        let by_warpgroups = |op: &OpId| {
+            let product = self.layouts.products.get(op);
+            product.is_some_and(|product| matches!(product.unit, Unit::Warpgroup { .. }))
+        };
+        let deferred =
+            |op: OpId| self.carried.contains_key(&op) && self.layouts.products[&op].is_deferrable();
+        let relays =
+            first != last && products.iter().all(by_warpgroups) && deferred(last) && !deferred(first);
+        relays.then_some(Relay { release_after: first, fill_after: last })
     }
 
     /// The shared memory that a load needs whose elements each thread fetches for itself; `None` if they cannot be copied in the background.

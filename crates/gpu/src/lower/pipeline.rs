@@ -33,6 +33,9 @@ pub(super) struct Producer {
     sources: Vec<Source>,
     /// Whether the iteration being lowered has yet to fill a stage.
     due: bool,
+    /// The barriers of the stage that the iteration before has read, and whether there was one.
+    previous: Register,
+    is_later: Register,
 }
 
 /// Stages one after the other.
@@ -85,7 +88,6 @@ impl Lowering<'_> {
         }
 
         let counter = self.code.copy(ty, lower);
-        let previous = self.code.copy(Type::U32, ring.barriers.unwrap_or(ring.start));
         let rest =
             |values: &[Value]| -> Vec<Value> { plan.slice.rest.iter().map(|&place| values[place]).collect() };
         let arguments = rest(carried);
@@ -128,7 +130,11 @@ impl Lowering<'_> {
                 self.in_flight.push(carried[place]);
             }
         }
-        self.producers.last_mut().expect("it has just begun").due = true;
+        let is_later = self.code.compare(Comparison::NotEqual, ty, counter.into(), lower.into());
+        let producer = self.producers.last_mut().expect("it has just begun");
+        producer.due = true;
+        producer.is_later = is_later;
+        let previous = producer.previous;
         for &op in &region.ops {
             if let Some(&(_, offset)) = plan.private.iter().find(|(load, _)| *load == op) {
                 self.locate(function.op(op).span);
@@ -142,7 +148,7 @@ impl Lowering<'_> {
                 }
                 continue;
             }
-            if !function.op(op).op.regions().is_empty() {
+            if !function.op(op).op.regions().is_empty() && plan.relay.is_none() {
                 self.produce_if_due()?;
             }
             self.op(op)?;
@@ -161,7 +167,12 @@ impl Lowering<'_> {
         self.defers = outer_defers;
         self.producers.pop();
         if ring.barriers.is_some() {
-            self.release_read(&position, previous, plan.deferred.then_some((ty, counter, lower)));
+            match (plan.deferred, plan.relay) {
+                (false, _) => self.release_stage(position.barriers, None),
+                (true, None) => self.release_stage(previous, Some(is_later)),
+                (true, Some(_)) => {}
+            }
+            self.code.assign(previous, position.barriers);
         }
         self.advance(ring, &position);
         let advanced = self.code.math(MathOp::Add, ty, &[counter.into(), step.into()]);
@@ -198,6 +209,7 @@ impl Lowering<'_> {
         let sources = self.read_all(&starts, &needed);
         self.assign_all(&rooms, &sources);
         let position = self.first_stage(ring);
+        let previous = self.code.copy(Type::U32, position.barriers);
         let sources = self.begin_sources(plan)?;
         let (scalars, blocks) = (self.scalars.clone(), self.blocks.clone());
         let plan = Rc::clone(plan);
@@ -215,6 +227,8 @@ impl Lowering<'_> {
             position,
             sources,
             due,
+            previous,
+            is_later: alive,
         });
         Ok(())
     }
@@ -222,6 +236,23 @@ impl Lowering<'_> {
     /// Fills the next stage, if this iteration has not yet done so.
     pub(super) fn produce_if_due(&mut self) -> Result<()> {
         if self.producers.last().is_some_and(|producer| producer.due) { self.produce() } else { Ok(()) }
+    }
+
+    /// Fills the next stage after a product, if that is where the innermost loop fills it.
+    pub(super) fn produce_after(&mut self, product: OpId) -> Result<()> {
+        let relay = self.producers.last().and_then(|producer| producer.plan.relay);
+        if relay.is_some_and(|relay| relay.fill_after != product) {
+            return Ok(());
+        }
+        self.produce_if_due()
+    }
+
+    /// Gives up the stage of the iteration before, if it is free after a product.
+    pub(super) fn release_after(&mut self, product: OpId) {
+        let Some(producer) = self.producers.last() else { return };
+        if producer.plan.relay.is_some_and(|relay| relay.release_after == product) {
+            self.release_stage(producer.previous, Some(producer.is_later));
+        }
     }
 
     /// Runs the innermost loop's producer slice once: fills a stage, and goes on to the next.
@@ -323,21 +354,5 @@ impl Lowering<'_> {
         let barriers = self.code.copy(Type::U32, ring.barriers.unwrap_or(ring.start));
         let parity = self.code.copy(Type::B32, Operand::Integer(0));
         Position { stage, barriers, parity }
-    }
-
-    /// Says what has been read when an iteration ends: its own stage, or, where products are deferred, that of the one before
-    /// (`deferred` has the type and the values of the loop's counter that tell whether there was one).
-    fn release_read(
-        &mut self,
-        position: &Position,
-        previous: Register,
-        deferred: Option<(Type, Register, Register)>,
-    ) {
-        let Some((ty, counter, lower)) = deferred else {
-            return self.release_stage(position.barriers, None);
-        };
-        let is_later = self.code.compare(Comparison::NotEqual, ty, counter.into(), lower.into());
-        self.release_stage(previous, Some(is_later));
-        self.code.assign(previous, position.barriers);
     }
 }

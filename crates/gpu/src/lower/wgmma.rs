@@ -139,10 +139,11 @@ impl Lowering<'_> {
             }
         }
         self.code.push(WgmmaControl::Commit);
-        self.produce_if_due()?;
+        self.produce_after(id)?;
         self.in_flight.push(result);
         if carried.is_none() || !product.is_deferrable() || !self.defers {
             self.finish_products();
+            self.release_after(id);
         }
         let mut registers = Vec::new();
         for &sum in sums.iter() {
