@@ -3,17 +3,49 @@
 //! The sum of `for ...: sum = dot(a, b, sum)` has one set of registers for the whole loop, in which the tensor cores add up. They may
 //! still be at it when the next iteration begins.
 
-use crate::layouts::{Assignment, Operand, Product, Unit};
+use crate::layouts::{Assignment, Operand, Unit};
 use crate::users::{User, Users};
-use rustc_hash::FxHashMap;
-use tegula_ir::{Function, Op, OpId, RegionId, Scalar};
+use rustc_hash::{FxHashMap, FxHashSet};
+use tegula_ir::{Function, Op, OpId, RegionId, Scalar, Value, ValueDef};
 
-impl Product {
-    /// Whether the product may be in flight while the next iteration begins: what it reads is in rings, or outside of the loop.
-    pub fn is_deferrable(&self) -> bool {
-        let in_place = |operand: &Operand| matches!(operand, Operand::Staged { .. });
-        matches!(self.unit, Unit::Warpgroup { .. }) && in_place(&self.rhs)
+/// A product that a loop accumulates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Carried {
+    /// The place of its result among the carried values.
+    pub place: usize,
+    /// Whether it may be in flight while the next iteration begins.
+    pub stays_in_flight: bool,
+}
+
+/// Whether a product may be in flight while the next iteration begins: what it reads from shared memory is in rings, and what
+/// it reads from registers is not computed again before it is over, because that takes the result of a product in between.
+fn stays_in_flight(function: &Function, body: RegionId, layouts: &Assignment, op: OpId) -> bool {
+    let Op::Dot { lhs, rhs, .. } = function.op(op).op else { return false };
+    let product = &layouts.products[&op];
+    let [(left, left_source), (_, right_source)] = product.operands(lhs, rhs);
+    let is_staged = |source: &Operand| matches!(source, Operand::Staged { .. });
+    matches!(product.unit, Unit::Warpgroup { .. })
+        && is_staged(right_source)
+        && (is_staged(left_source) || takes_a_product(function, body, left))
+}
+
+/// Whether a value is computed in a region, from the result of a product there.
+fn takes_a_product(function: &Function, body: RegionId, value: Value) -> bool {
+    let ops: FxHashSet<OpId> = function.region(body).ops.iter().copied().collect();
+    let mut seen = FxHashSet::default();
+    let mut open = vec![value];
+    while let Some(value) = open.pop() {
+        let ValueDef::Result { op, .. } = function.value(value).def else { continue };
+        if !ops.contains(&op) || !seen.insert(op) {
+            continue;
+        }
+        let data = &function.op(op).op;
+        if matches!(data, Op::Dot { .. }) {
+            return true;
+        }
+        data.for_each_operand(|operand| open.push(operand));
     }
+    false
 }
 
 /// The products of a loop's body that only the next iteration uses, once the value that it carries there is used up.
@@ -22,13 +54,13 @@ pub(super) fn carried_products(
     body: RegionId,
     layouts: &Assignment,
     users: &Users,
-) -> FxHashMap<OpId, usize> {
+) -> FxHashMap<OpId, Carried> {
     let region = function.region(body);
     let position = |op: OpId| region.ops.iter().position(|&other| encloses(function, other, op));
     let mut carried = FxHashMap::default();
     for (place, &value) in region.yields.iter().enumerate() {
         let argument = region.args[place + 1];
-        let tegula_ir::ValueDef::Result { op, .. } = function.value(value).def else { continue };
+        let ValueDef::Result { op, .. } = function.value(value).def else { continue };
         let Some(product) = layouts.products.get(&op).filter(|_| region.ops.contains(&op)) else { continue };
         let sums = [Some(Scalar::Float32), Some(Scalar::Int32)];
         let is_in_place = matches!(product.unit, Unit::Warpgroup { .. })
@@ -43,7 +75,8 @@ pub(super) fn carried_products(
             User::Yield(_) => false,
         });
         if is_in_place && used_up {
-            carried.insert(op, place);
+            let stays_in_flight = stays_in_flight(function, body, layouts, op);
+            carried.insert(op, Carried { place, stays_in_flight });
         }
     }
     carried

@@ -27,6 +27,7 @@ use crate::layouts::{Assignment, SharedTile, Unit, element_bytes, is_zero, vecto
 use crate::roots::Roots;
 use crate::users::Users;
 use crate::{Options, Target};
+use deferred::Carried;
 use rustc_hash::FxHashMap;
 use tegula_ir::{Function, Op, OpId, RegionId, Value};
 use tegula_passes::AxisAnalysis;
@@ -34,8 +35,8 @@ use tegula_passes::AxisAnalysis;
 /// How the loops of a function run.
 pub(crate) struct Channels {
     loops: FxHashMap<OpId, LoopPlan>,
-    /// Products whose result is written where the loop carries it: the operation and the place among the carried values.
-    carried: FxHashMap<OpId, usize>,
+    /// Products whose result is written where the loop carries it.
+    carried: FxHashMap<OpId, Carried>,
 }
 
 /// How a loop with channels runs.
@@ -107,7 +108,12 @@ impl Channels {
 
     /// Which of the carried values of its loop a product's result becomes, if it may be written there at once.
     pub fn carried_place(&self, product: OpId) -> Option<usize> {
-        self.carried.get(&product).copied()
+        self.carried.get(&product).map(|carried| carried.place)
+    }
+
+    /// Whether a product may be in flight when an iteration of its loop ends.
+    pub fn stays_in_flight(&self, product: OpId) -> bool {
+        self.carried.get(&product).is_some_and(|carried| carried.stays_in_flight)
     }
 
     fn region(
@@ -150,7 +156,7 @@ struct Found<'a> {
     layouts: &'a Assignment,
     users: &'a Users,
     /// The products that the loop accumulates.
-    carried: &'a FxHashMap<OpId, usize>,
+    carried: &'a FxHashMap<OpId, Carried>,
 }
 
 impl Found<'_> {
@@ -190,7 +196,7 @@ impl Found<'_> {
         let private_bytes = |load: OpId| self.private_bytes(load, settings).unwrap_or(0);
         let private: Vec<_> = private.into_iter().map(|load| place(load, private_bytes(load))).collect();
         stage_bytes = stage_bytes.next_multiple_of(SharedTile::ALIGNMENT);
-        let deferred = carried.keys().any(|product| layouts.products[product].is_deferrable());
+        let deferred = carried.values().any(|product| product.stays_in_flight);
         let copies = copies.unwrap_or_default();
         let relay = if copies.is_empty() || !deferred { None } else { self.relay() };
         let distance = num_stages - 1 + u32::from(relay.is_some());
@@ -207,8 +213,7 @@ impl Found<'_> {
             let product = self.layouts.products.get(op);
             product.is_some_and(|product| matches!(product.unit, Unit::Warpgroup { .. }))
         };
-        let deferred =
-            |op: OpId| self.carried.contains_key(&op) && self.layouts.products[&op].is_deferrable();
+        let deferred = |op: OpId| self.carried.get(&op).is_some_and(|carried| carried.stays_in_flight);
         let relays =
             first != last && products.iter().all(by_warpgroups) && deferred(last) && !deferred(first);
         relays.then_some(Relay { release_after: first, fill_after: last })

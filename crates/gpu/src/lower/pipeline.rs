@@ -191,7 +191,7 @@ impl Lowering<'_> {
     /// Whether a loop's carried value is a product that may be in flight when an iteration begins.
     fn is_deferred(&self, yielded: Value, place: usize) -> bool {
         let tegula_ir::ValueDef::Result { op, .. } = self.function.value(yielded).def else { return false };
-        self.channels.carried_place(op) == Some(place) && self.layouts.products[&op].is_deferrable()
+        self.channels.carried_place(op) == Some(place) && self.channels.stays_in_flight(op)
     }
 
     fn begin_producer(&mut self, id: OpId, plan: &Rc<LoopPlan>, ring: Ring, lower: Register) -> Result<()> {

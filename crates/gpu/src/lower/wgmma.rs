@@ -141,7 +141,7 @@ impl Lowering<'_> {
         self.code.push(WgmmaControl::Commit);
         self.produce_after(id)?;
         self.in_flight.push(result);
-        if carried.is_none() || !product.is_deferrable() || !self.defers {
+        if !self.channels.stays_in_flight(id) || !self.defers {
             self.finish_products();
             self.release_after(id);
         }
