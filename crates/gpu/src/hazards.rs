@@ -4,7 +4,7 @@
 //! stored by one thread and loaded by all. Two accesses of which one writes may meet if they go through the same
 //! pointer parameter (pointers that are loaded or made from numbers may meet anything). They need a barrier between them, unless both use the same
 //! block of pointers in the same layout, where every thread meets only itself. Different parameters are taken to be
-//! different arrays, or the same places in the same threads.
+//! different arrays, or the same places in the same threads, unless several threads hold copies of a place.
 
 use crate::layouts::{Assignment, LayoutId};
 use crate::roots::Roots;
@@ -147,7 +147,9 @@ impl Walk<'_> {
         if same_threads {
             return false;
         }
-        self.roots.may_meet(before.pointer, after.pointer)
+        // Of one array under two names, threads that hold copies meet what others write.
+        let meets_copies = |access: &Access| access.layout.is_some_and(|layout| self.has_copies(layout));
+        meets_copies(before) || meets_copies(after) || self.roots.may_meet(before.pointer, after.pointer)
     }
 
     fn has_copies(&self, layout: LayoutId) -> bool {

@@ -92,7 +92,7 @@ impl Lowering<'_> {
         let mut single = Single { code: &mut self.code };
         let sum = single.plus(power, 1.0);
         let reciprocal = single.reciprocal(sum);
-        let far = single.scaled_plus(reciprocal, -2.0, 1.0);
+        let far = single.scaled_plus(reciprocal, -2.0, 1f32);
         let near = single.near_zero(magnitude, &TANH_SERIES);
         let result = single.where_less(magnitude, 0.6, near, far);
         single.with_sign(result, x)
@@ -109,7 +109,7 @@ impl Lowering<'_> {
         let exponent = single.mul(least, exponent);
         let power = self.exp2(exponent);
         let mut single = Single { code: &mut self.code };
-        let far = single.scaled_plus(power, -1.0, 1.0);
+        let far = single.scaled_plus(power, -1.0, 1f32);
         let far = single.with_sign(far, x);
         let result = single.where_less(magnitude, 0.92, near, far);
         single.keep_nan(result, x)
