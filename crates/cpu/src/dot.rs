@@ -2,6 +2,9 @@
 //!
 //! Operands are taken where they are, in any order of rows and columns, in a buffer or in the caller's memory: the micro-kernels of
 //! `gemm` pack what they do not read in place. What is narrower than the accumulator is converted first.
+//!
+//! The same products have the same bits, wherever operands come from: what `gemm` adds up in another order for some orders of memory is
+//! brought into one of them ([`Extents::choose_order`]).
 
 use crate::block::Block;
 use crate::buffer::Buffer;
@@ -31,6 +34,80 @@ struct Extents {
     inner: usize,
 }
 
+/// Products of at most so many elements are computed along the inner dimension by `gemm`, if both operands are contiguous there.
+const LARGEST_BY_INNER: usize = 16 * 16;
+
+impl Extents {
+    /// Brings operands into an order of memory that decides, with the extents alone, in which order `gemm` adds up.
+    fn choose_order(self, lhs: &mut Matrices, rhs: &mut Matrices, width: usize) {
+        let Extents { batches, rows, columns, inner } = self;
+        if rows == 1 || columns == 1 {
+            // A matrix and a vector: both contiguous along the inner dimension.
+            if lhs.column != 1 {
+                *lhs = lhs.copied(batches, rows, inner, width, [inner, 1]);
+            }
+            if rhs.row != 1 {
+                *rhs = rhs.copied(batches, inner, columns, width, [1, inner]);
+            }
+        } else if rows * columns <= LARGEST_BY_INNER && lhs.column == 1 && rhs.row == 1 {
+            // Not both contiguous there: the smaller one is turned.
+            if rows < columns {
+                *lhs = lhs.copied(batches, rows, inner, width, [1, rows]);
+            } else {
+                *rhs = rhs.copied(batches, inner, columns, width, [columns, 1]);
+            }
+        }
+    }
+}
+
+impl Matrices {
+    /// Copies of the matrices, with the given distances between rows and columns.
+    fn copied(
+        &self,
+        batches: usize,
+        rows: usize,
+        columns: usize,
+        width: usize,
+        [row, column]: [usize; 2],
+    ) -> Matrices {
+        let count = rows * columns;
+        let buffer = Buffer::new(batches * count * width);
+        for batch in 0..batches {
+            let from = self.address.wrapping_offset(batch as isize * self.batch * width as isize);
+            let to = buffer.data().wrapping_add(batch * count * width);
+            let distances = [self.row, self.column, row as isize, column as isize];
+            // SAFETY: both hold matrices with these distances, of numbers of 4 or 8 bytes.
+            unsafe {
+                match width {
+                    4 => copy::<u32>(from.cast(), to.cast(), rows, columns, distances),
+                    _ => copy::<u64>(from.cast(), to.cast(), rows, columns, distances),
+                }
+            }
+        }
+        Matrices {
+            address: buffer.data(),
+            batch: count as isize,
+            row: row as isize,
+            column: column as isize,
+            _buffer: Some(buffer),
+        }
+    }
+}
+
+/// Copies a matrix; `distances` are those of rows and columns where it is and where it goes.
+unsafe fn copy<T: Copy>(from: *const T, to: *mut T, rows: usize, columns: usize, distances: [isize; 4]) {
+    let [row, column, to_row, to_column] = distances;
+    for i in 0..rows as isize {
+        for j in 0..columns as isize {
+            // SAFETY: by the caller's promise; the elements may lie anywhere in memory of the user's.
+            unsafe {
+                let value = from.wrapping_offset(i * row + j * column).read_unaligned();
+                to.wrapping_offset(i * to_row + j * to_column).write(value);
+            }
+        }
+    }
+}
+
 impl Executor<'_> {
     pub fn dot(&mut self, dot: &Dot) {
         let (lhs_ty, ty) = (self.program.ty(dot.lhs.place), self.program.ty(dot.out));
@@ -42,8 +119,11 @@ impl Executor<'_> {
             inner: lhs_ty.extents[rank - 1] as usize,
         };
         let width = dot.compute.bytes() as usize;
-        let lhs = self.matrices(dot.lhs, dot.convert_lhs, width);
-        let rhs = self.matrices(dot.rhs, dot.convert_rhs, width);
+        let mut lhs = self.matrices(dot.lhs, dot.convert_lhs, width);
+        let mut rhs = self.matrices(dot.rhs, dot.convert_rhs, width);
+        if dot.compute.is_float() {
+            extents.choose_order(&mut lhs, &mut rhs, width);
+        }
         let (out, accumulate) = self.accumulator(dot, ty, width);
         for batch in 0..extents.batches {
             let at = |matrices: &Matrices| {

@@ -350,6 +350,10 @@ fn truth_binary<T: Target>(op: BinaryOp, operands: Operands) -> Option<StripFn> 
             with_operands::<T, And<u8>>(operands)
         }
         BinaryOp::Or | BinaryOp::Max | BinaryOp::MaxNan => with_operands::<T, Or<u8>>(operands),
+        BinaryOp::Div => with_operands::<T, Div<u8>>(operands),
+        BinaryOp::Rem => with_operands::<T, Rem<u8>>(operands),
+        // Out of a single bit, a shift by one to either side leaves nothing.
+        BinaryOp::Shl | BinaryOp::Shr => with_operands::<T, Shr<u8>>(operands),
         _ => return None,
     })
 }

@@ -272,7 +272,9 @@ impl Folder<'_> {
         // 8-bit floats saturate, and integers that become floats may not know of the rounding.
         let eight_bits = [from, through, to].into_iter().any(Scalar::is_float8);
         let rounds = rounding != Rounding::NearestEven && from.is_int() && to.is_float();
-        let exact = arithmetic::is_lossless(from, through) && !eight_bits && !rounds;
+        // A float that an integer cannot hold becomes the one nearest to it; an integer wraps.
+        let wraps = from.is_int() && through.is_float() && to.is_int() && !arithmetic::is_lossless(from, to);
+        let exact = arithmetic::is_lossless(from, through) && !eight_bits && !rounds && !wraps;
         let narrows = [from, through, to].into_iter().all(Scalar::is_int)
             && through != Scalar::Int1
             && to != Scalar::Int1

@@ -147,6 +147,8 @@ fn casts() {
         "%1 = cast %l : i32 %2 = cast %l : i8 %3 = cast %2 : i32 store %q, %3",
     );
     stays(fold, "%1 = cast %x : fp16 %2 = cast %1 : fp32 store %p, %2");
+    // Integers wrap, floats saturate.
+    stays(fold, "%1 = cast %n : fp64 %2 = cast %1 : i8 %3 = cast %2 : i32 store %q, %3");
     stays(fold, "%1 = cast %n : u64 %2 = cast %1 : fp32 store %p, %2");
     becomes(
         fold,
