@@ -37,7 +37,16 @@ def product_of_turned(a_ptr, b_ptr, out_ptr, M: tl.constexpr, N: tl.constexpr, K
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_products_do_not_depend_on_where_operands_lie(dtype):
     rng = np.random.default_rng()
-    for m, n, k in (1, 1, 100), (1, 40, 64), (40, 1, 64), (6, 6, 20), (16, 16, 70), (5, 50, 33), (40, 40, 600), (70, 3, 9):
+    for m, n, k in (
+        (1, 1, 100),
+        (1, 40, 64),
+        (40, 1, 64),
+        (6, 6, 20),
+        (16, 16, 70),
+        (5, 50, 33),
+        (40, 40, 600),
+        (70, 3, 9),
+    ):
         a, b = rng.standard_normal((m, k)).astype(dtype), rng.standard_normal((k, n)).astype(dtype)
         results = []
         for interpret, left, right in itertools.product((False, True), "CF", "CF"):
