@@ -53,15 +53,25 @@ use tegula_passes::AxisAnalysis;
 /// The function does what the target, or this compiler, cannot: the diagnostic names the operation and its place.
 pub fn compile(function: &Function, target: Target, options: &Options) -> Result<Kernel, Box<Diagnostic>> {
     options.check(target)?;
-    let mut narrow = function.clone();
-    let changed = tegula_passes::narrow_loads(&mut narrow, &AxisAnalysis::of_indices(function));
-    let function = if changed {
-        tegula_passes::optimise(&mut narrow);
-        &narrow
-    } else {
-        function
-    };
+    let function = &prepared(function);
     let axis = AxisAnalysis::of_indices(function);
     let layouts = Assignment::new(function, &axis, target, options);
     lower::lower(function, &layouts, &axis, target, options)
+}
+
+/// The function as GPUs want it: with simple indices, and loads that read nothing twice.
+fn prepared(function: &Function) -> Function {
+    let mut function = function.clone();
+    let mut changed = false;
+    // What is split in the first round is a shift or a mask in the second.
+    for _ in 0..2 {
+        let axis = AxisAnalysis::of_indices(&function);
+        changed |= tegula_passes::simplify_index_arithmetic(&mut function, &axis);
+    }
+    let axis = AxisAnalysis::of_indices(&function);
+    changed |= tegula_passes::narrow_loads(&mut function, &axis);
+    if changed {
+        tegula_passes::optimise(&mut function);
+    }
+    function
 }

@@ -26,6 +26,7 @@ mod transfer;
 
 pub use fact::AxisInfo;
 
+use rustc_hash::FxHashSet;
 use tegula_ir::{Function, Op, RegionId, Value};
 
 /// What is known of the elements of every value of a function.
@@ -44,7 +45,8 @@ impl AxisAnalysis {
     ///
     /// Kernels wrap indices around: `(start + arange(0, 128)) % n`, where the sign of `start` and `n` is beyond what can be proven. This
     /// takes for granted that a remainder by a number known at run time alone is of numbers from 0 by one above: otherwise,
-    /// neighbours would be `n` elements apart, on both sides of the array's start. Remainders by constants are not concerned.
+    /// neighbours would be `n` elements apart, on both sides of the array's start. It also takes for granted that sums of numbers that are
+    /// not negative, and a counter times an extent, do not wrap around.
     pub fn of_indices(function: &Function) -> AxisAnalysis {
         AxisAnalysis::with(function, true)
     }
@@ -52,7 +54,8 @@ impl AxisAnalysis {
     fn with(function: &Function, wraps_forward: bool) -> AxisAnalysis {
         let infos =
             (0..function.value_count()).map(|index| AxisInfo::unknown(function.ty(Value(index as u32))));
-        let mut analysis = Analysis { function, wraps_forward, infos: infos.collect() };
+        let mut analysis =
+            Analysis { function, wraps_forward, infos: infos.collect(), loop_indices: FxHashSet::default() };
         for param in &function.params {
             let mut info = AxisInfo::unknown(&param.ty);
             info.set_divisor(param.divisible_by.max(1).into());
@@ -72,6 +75,7 @@ struct Analysis<'f> {
     function: &'f Function,
     /// Whether remainders by numbers that are no constants are taken to be of numbers from 0 by numbers above.
     wraps_forward: bool,
+    loop_indices: FxHashSet<Value>,
     infos: Vec<AxisInfo>,
 }
 
@@ -94,6 +98,7 @@ impl Analysis<'_> {
                     let (&index, carried) = region.args.split_first().expect("a loop has an index");
                     let info = AxisInfo::index(self.of(*lower), self.of(*step));
                     self.set(index, info);
+                    self.loop_indices.insert(index);
                     self.settle(carried, inits, |analysis| {
                         analysis.region(*body);
                         region.yields.clone()

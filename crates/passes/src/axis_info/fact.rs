@@ -106,7 +106,7 @@ impl AxisInfo {
     }
 
     /// What divides every element.
-    pub(super) fn every(&self) -> u64 {
+    pub(crate) fn every(&self) -> u64 {
         let along =
             |axis: &Axis| if axis.is_single() { axis.divisor } else { axis.divisor.min(self.unit_divisor()) };
         self.axes.iter().map(along).max().unwrap_or(1)

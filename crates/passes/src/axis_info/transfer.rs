@@ -2,7 +2,7 @@
 
 use super::Analysis;
 use super::fact::{Axis, AxisInfo, Run, WHOLE, gcd, power_of_two_in};
-use tegula_ir::{BinaryOp, Element, Hint, Op, Predicate, Scalar, Type, Value};
+use tegula_ir::{BinaryOp, Element, Hint, Op, Predicate, Scalar, Type, Value, ValueDef};
 
 impl Analysis<'_> {
     /// What is known of the result of an operation without control flow.
@@ -235,6 +235,21 @@ impl Analysis<'_> {
         info
     }
 
+    /// Whether a value is the number of a program, of an iteration, or of an element.
+    fn is_counter(&self, value: Value) -> bool {
+        match self.function.value(value).def {
+            ValueDef::Result { op, .. } => match &self.function.op(op).op {
+                Op::ProgramId { .. } | Op::NumPrograms { .. } | Op::Arange { .. } => true,
+                Op::Splat { value } | Op::Broadcast { value } | Op::ExpandDims { value, .. } => {
+                    self.is_counter(*value)
+                }
+                _ => false,
+            },
+            ValueDef::RegionArg { .. } => self.loop_indices.contains(&value),
+            ValueDef::Param(_) => false,
+        }
+    }
+
     fn binary(&self, op: BinaryOp, lhs: Value, rhs: Value, ty: &Type) -> AxisInfo {
         let (a, b) = (self.of(lhs), self.of(rhs));
         let mut info = AxisInfo::unknown(ty);
@@ -260,7 +275,10 @@ impl Analysis<'_> {
             }
             BinaryOp::Mul => {
                 info.set_divisor(every_a.saturating_mul(every_b).min(1 << 63));
-                info.non_negative |= self.wraps_forward && both;
+                // A counter times a block's extent; products of anything else, such as hashes, may well wrap around.
+                let factor = b.constant.or(a.constant).is_some_and(|factor| (0..=1 << 16).contains(&factor));
+                let counts = self.is_counter(lhs) || self.is_counter(rhs);
+                info.non_negative |= self.wraps_forward && both && factor && counts;
             }
             BinaryOp::Shl => {
                 let shifted =
