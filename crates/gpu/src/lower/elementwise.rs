@@ -264,6 +264,7 @@ impl Lowering<'_> {
         let register = match op {
             BinaryOp::Add => code.math(MathOp::Add, ty, &operands),
             BinaryOp::Sub => code.math(MathOp::Sub, ty, &operands),
+            BinaryOp::Mul if scalar.bits() == 32 => code.lower_half(ty, a, b),
             BinaryOp::Mul => code.multiply(ty, operands[0], operands[1]),
             BinaryOp::Div | BinaryOp::Rem => self.divide(op, ty, a, b),
             BinaryOp::And => code.math(MathOp::And, bits, &operands),
@@ -272,7 +273,8 @@ impl Lowering<'_> {
             BinaryOp::Min | BinaryOp::MinNan => code.math(MathOp::Min, ty, &operands),
             BinaryOp::Max | BinaryOp::MaxNan => code.math(MathOp::Max, ty, &operands),
             BinaryOp::Shl | BinaryOp::Shr => self.shift(op, scalar, a, b),
-            BinaryOp::MulHigh if scalar.bits() >= 32 => {
+            BinaryOp::MulHigh if scalar.bits() == 32 => code.upper_half(ty, a, b),
+            BinaryOp::MulHigh if scalar.bits() == 64 => {
                 let math = Math::new(MathOp::Mul, ty, a, operands);
                 code.math_with(math.part(MulPart::High))
             }

@@ -1,5 +1,6 @@
 //! Appends instructions: each function makes a register and the instruction that sets it.
 
+use rustc_hash::FxHashMap;
 use tegula_ptx::{
     BoolOp, Class, Comparison, Convert, Function, Instruction, Label, Math, MathOp, Move, MulPart, Operand,
     Predicate, Register, Rounding, Select, SetPredicate, Special, Statement, Type,
@@ -13,6 +14,9 @@ pub(crate) struct Emitter {
     next_label: u32,
     /// Instructions that follow are executed only where this holds.
     guard: Option<Predicate>,
+    /// The lower halves of products whose upper halves were wanted, by their factors: one instruction makes both. Known as far as control
+    /// only goes straight on, and no register changes.
+    lower_halves: FxHashMap<[Register; 2], Register>,
 }
 
 /// The guard "where the register is true".
@@ -27,7 +31,8 @@ pub(crate) fn fails(register: Register) -> Predicate {
 
 impl Emitter {
     pub fn new(function: Function) -> Emitter {
-        Emitter { function, prologue: Vec::new(), next_label: 0, guard: None }
+        let lower_halves = FxHashMap::default();
+        Emitter { function, prologue: Vec::new(), next_label: 0, guard: None, lower_halves }
     }
 
     pub fn fresh(&mut self, class: Class) -> Register {
@@ -59,6 +64,7 @@ impl Emitter {
     }
 
     pub fn place(&mut self, label: Label) {
+        self.lower_halves.clear();
         self.function.body.push(Statement::Label(label));
     }
 
@@ -100,6 +106,26 @@ impl Emitter {
         self.math_with(math.part(MulPart::Low))
     }
 
+    /// The upper half of a product of 32-bit numbers.
+    pub fn upper_half(&mut self, ty: Type, a: Register, b: Register) -> Register {
+        let wide = self.fresh(Class::Bits64);
+        let math = Math::new(MathOp::Mul, ty, wide, [a.into(), b.into()]).part(MulPart::Wide);
+        self.push(Math { dst: wide, ..math });
+        let [low, high] = self.unpack(wide);
+        if self.guard.is_none() {
+            self.lower_halves.insert([a, b], low);
+        }
+        high
+    }
+
+    /// The lower half of a product of 32-bit numbers.
+    pub fn lower_half(&mut self, ty: Type, a: Register, b: Register) -> Register {
+        match self.lower_halves.get(&[a, b]) {
+            Some(&low) if self.guard.is_none() => low,
+            _ => self.multiply(ty, a.into(), b.into()),
+        }
+    }
+
     /// A register that holds an operand.
     pub fn copy(&mut self, ty: Type, source: impl Into<Operand>) -> Register {
         let dst = self.fresh(Class::of(ty));
@@ -109,6 +135,7 @@ impl Emitter {
 
     /// Sets a register that exists.
     pub fn assign(&mut self, dst: Register, source: impl Into<Operand>) {
+        self.lower_halves.clear();
         self.push(Move::Value { ty: dst.class.declared(), dst, source: source.into() });
     }
 
