@@ -3,7 +3,7 @@
 //! Kernels that wait for memory are fast when many of their programs are resident, and registers decide how many are. The assembler
 //! knows nothing of that: it takes the registers that its schedule likes. So the PTX asks for as many programs as the values
 //! that must be in registers together leave room for, those that live across a barrier: between barriers, elements can be computed
-//! one after the other. Kernels without barriers run ahead anyway, and kernels with products take all the registers they can.
+//! one after the other. Kernels with products take all the registers they can.
 //!
 //! ```text
 //! softmax of 4096 fp32 by 8 warps: 16 registers across the barriers, and 16 for addresses and what is being computed
@@ -20,6 +20,8 @@ use tegula_ir::{Function, Op, OpId, RegionId, Value};
 const REGISTERS: u32 = 65536;
 /// What a thread needs beside its part of the blocks that live across barriers.
 const WORKING_REGISTERS: u32 = 16;
+/// What a thread gets that waits for no other: elements can be computed one after the other, and some at once.
+const STRAIGHT_REGISTERS: u32 = 48;
 /// Registers beyond which more programs are not worth shorter schedules.
 const MANY_REGISTERS: u32 = 64;
 
@@ -35,7 +37,8 @@ pub(crate) fn resident_programs(
     }
     let mut pressure = Pressure { function, layouts, most: None };
     pressure.region(function.body, FxHashSet::default());
-    let registers = (pressure.most? + WORKING_REGISTERS).next_multiple_of(8);
+    let registers = pressure.most.map_or(STRAIGHT_REGISTERS, |most| most + WORKING_REGISTERS);
+    let registers = registers.next_multiple_of(8);
     if registers > MANY_REGISTERS {
         return None;
     }
