@@ -30,6 +30,13 @@ class KernelAssertionError(TegulaError, RuntimeError):
     """A kernel stopped while it ran: a failed `tl.device_assert`, or an access out of bounds (`TEGULA_DEBUG=1`)."""
 
 
+class SimulationError(TegulaError, RuntimeError):
+    """The simulator finds fault with a launch (`TEGULA_TARGET=sim:sm_90`): a race, an access out of bounds, ...
+
+    The message names the kernel's line, the PTX line, the program, the warp, the lane and the address.
+    """
+
+
 class InternalCompilerError(TegulaError, RuntimeError):
     """The compiler itself is at fault, not the kernel: please report it, with the kernel that the message names."""
 

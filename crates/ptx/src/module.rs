@@ -221,6 +221,14 @@ impl Module {
     pub fn parse(text: &str) -> Result<Module, crate::ParseError> {
         crate::parse::parse_module(text)
     }
+
+    /// Reads a module as [`Module::parse`] does, with the line of each statement of each function's body, counted from 1.
+    ///
+    /// # Errors
+    /// Those of [`Module::parse`].
+    pub fn parse_with_lines(text: &str) -> Result<(Module, Vec<Vec<u32>>), crate::ParseError> {
+        crate::parse::parse_module_with_lines(text)
+    }
 }
 
 /// The text of the module.

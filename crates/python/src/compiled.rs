@@ -81,6 +81,10 @@ impl CompiledKernel {
             stages.set_item("ptx", &code.ptx)?;
             stages.set_item("cubin", PyBytes::new(py, &code.cubin))?;
         }
+        if let Some(simulated) = self.executable.simulated() {
+            stages.set_item("layouts", &simulated.kernel().layouts)?;
+            stages.set_item("ptx", &simulated.kernel().ptx)?;
+        }
         Ok(stages)
     }
 
@@ -103,7 +107,11 @@ impl CompiledKernel {
     /// Bytes of shared memory of one program; 0 on the CPU.
     #[getter]
     fn shared(&self) -> u32 {
-        self.executable.cuda().map_or(0, |kernel| kernel.code().shared_bytes)
+        match (self.executable.cuda(), self.executable.simulated()) {
+            (Some(kernel), _) => kernel.code().shared_bytes,
+            (None, Some(simulated)) => simulated.kernel().shared_bytes,
+            (None, None) => 0,
+        }
     }
 
     /// Registers of one thread; `None` on the CPU, or where the assembler does not say.

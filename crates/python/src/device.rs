@@ -82,6 +82,11 @@ fn forced() -> Option<Target> {
     *FORCED.read().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Whether launches on arrays of the CPU run in the simulator.
+pub fn simulates() -> bool {
+    matches!(forced(), Some(Target::Simulated(_)))
+}
+
 /// Refuses arrays that an interpreted kernel cannot reach.
 pub fn check_interpreted(place: Option<Place>) -> PyResult<()> {
     match place {
@@ -96,7 +101,14 @@ pub fn check_interpreted(place: Option<Place>) -> PyResult<()> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
     Cpu,
-    Cuda { device: u32, target: Target },
+    Cuda {
+        device: u32,
+        target: Target,
+    },
+    /// On the CPU, by the simulator.
+    Simulated {
+        target: Target,
+    },
 }
 
 impl Placement {
@@ -104,7 +116,7 @@ impl Placement {
     pub fn target(self) -> Target {
         match self {
             Placement::Cpu => Target::Cpu,
-            Placement::Cuda { target, .. } => target,
+            Placement::Cuda { target, .. } | Placement::Simulated { target } => target,
         }
     }
 }
@@ -119,6 +131,7 @@ pub fn of_launch(py: Python<'_>, place: Option<Place>) -> PyResult<Placement> {
     let device = match place {
         Some(Place::Cpu) => match forced() {
             None | Some(Target::Cpu) => return Ok(Placement::Cpu),
+            Some(target @ Target::Simulated(_)) => return Ok(Placement::Simulated { target }),
             Some(Target::Cuda(gpu)) => {
                 let message = format!("the arrays are on the cpu, but {} is {}", Target::VARIABLE, gpu.code);
                 return Err(PyValueError::new_err(message));
@@ -126,6 +139,7 @@ pub fn of_launch(py: Python<'_>, place: Option<Place>) -> PyResult<Placement> {
         },
         Some(Place::Cuda(device)) => device,
         None if forced() == Some(Target::Cpu) => return Ok(Placement::Cpu),
+        None if simulates() => return Ok(Placement::Simulated { target: forced().unwrap_or_default() }),
         None => match torch_device(py)? {
             Some(device) => device,
             None => return Ok(Placement::Cpu),
@@ -133,8 +147,8 @@ pub fn of_launch(py: Python<'_>, place: Option<Place>) -> PyResult<Placement> {
     };
     let own = || Ok(Device::get(device).map_err(Error::from)?.gpu());
     let gpu = match forced() {
-        Some(Target::Cpu) => {
-            let message = format!("the arrays are on cuda:{device}, but {} is cpu", Target::VARIABLE);
+        Some(target @ (Target::Cpu | Target::Simulated(_))) => {
+            let message = format!("the arrays are on cuda:{device}, but {} is {target}", Target::VARIABLE);
             return Err(PyValueError::new_err(message));
         }
         Some(Target::Cuda(gpu)) => own().and_then(|own| gpu.on(own)),
@@ -185,9 +199,9 @@ pub fn current_stream(py: Python<'_>, device: u32) -> PyResult<Stream> {
     current.bind(py).call1((device,))?.extract().map(Stream)
 }
 
-/// The cache on disk for a target, unless `TRITON_ALWAYS_COMPILE=1`; the CPU's programs are not kept.
+/// The cache on disk for a target, unless `TRITON_ALWAYS_COMPILE=1`; programs for the CPU and for the simulator are not kept.
 pub fn disk_cache(py: Python<'_>, target: Target) -> PyResult<Option<DiskCache>> {
-    if target == Target::Cpu {
+    if !matches!(target, Target::Cuda(_)) {
         return Ok(None);
     }
     let folders: Vec<Bound<'_, PyAny>> = py.import("sys")?.getattr("path")?.extract()?;

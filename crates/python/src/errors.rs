@@ -15,7 +15,11 @@ pub fn to_python(py: Python<'_>, error: &Error) -> PyErr {
             compilation(py, message, std::slice::from_ref(diagnostic), sources)
         }
         Error::Internal { .. } => exception(py, "InternalCompilerError", (message,)),
-        Error::Launch { .. } => exception(py, "KernelAssertionError", (message,)),
+        Error::Launch { .. } | Error::Findings { stopped: true, .. } => {
+            exception(py, "KernelAssertionError", (message,))
+        }
+        Error::Findings { .. } => exception(py, "SimulationError", (message,)),
+        Error::Simulator { .. } => exception(py, "InternalCompilerError", (message,)),
         Error::OutOfResources { required, available, resource, .. } => {
             exception(py, "OutOfResources", (*required, *available, resource.name()))
         }

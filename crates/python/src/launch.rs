@@ -94,6 +94,8 @@ fn run(
     let purpose = match (function.interpret, DEBUG.load(Ordering::Relaxed)) {
         (true, _) => Purpose::Interpretation,
         (false, true) => Purpose::CheckedLaunch,
+        // The simulator checks every access.
+        (false, false) if device::simulates() => Purpose::Simulation,
         (false, false) => Purpose::Launch,
     };
     let mut arguments = specialize(kernel, &bound, purpose)?;
@@ -154,17 +156,22 @@ fn run(
         }
     }
     // So does a checked one.
-    let owners = if purpose == Purpose::CheckedLaunch { None } else { Some(&*bound) };
+    let owners =
+        if matches!(purpose, Purpose::CheckedLaunch | Purpose::Simulation) { None } else { Some(&*bound) };
     warn(kernel, executable, grid, &arguments, owners)?;
     let leaves = &arguments.leaves;
     let stream = match placement {
-        Placement::Cpu => Stream::default(),
+        Placement::Cpu | Placement::Simulated { .. } => Stream::default(),
         Placement::Cuda { device, .. } => device::current_stream(py, device)?,
     };
     let around = Around::begin(kernel, &compiled, grid, placement, stream, &bound)?;
     let outcome = match placement {
-        Placement::Cpu => {
-            let bounds = arguments.ranges.take().filter(|_| !arguments.unknown_extent);
+        Placement::Cpu | Placement::Simulated { .. } => {
+            // Of a simulated launch's arrays, the memory that they are part of may be accessed.
+            let owners = (purpose == Purpose::Simulation)
+                .then(|| warnings::allocations(&function.parameters, &arguments.key, &bound))
+                .flatten();
+            let bounds = owners.or_else(|| arguments.ranges.take().filter(|_| !arguments.unknown_extent));
             let options = LaunchOptions { threads: None, bounds, interrupted: Some(interrupted) };
             // SAFETY: as in Triton, the addresses that a kernel computes from its arguments are the caller's
             // responsibility; the arrays themselves outlive the launch, since the caller holds them.

@@ -21,9 +21,10 @@ pub enum Purpose {
     Launch,
     /// A launch whose accesses are checked against the arrays, so their extents are needed.
     CheckedLaunch,
-    /// An interpreted launch, checked as well: but against all the memory that a view is part of, since kernels reach it by strides of
+    /// A launch in the simulator, or an interpreted one, checked as well: but against all the memory that a view is part of, since kernels reach it by strides of
     /// either sign.
     Interpretation,
+    Simulation,
 }
 
 /// What a call's arguments come to.
@@ -65,8 +66,8 @@ impl Arguments {
         let mut arguments = Arguments {
             key: Vec::with_capacity(bound.len()),
             leaves: Vec::with_capacity(bound.len()),
-            ranges: matches!(purpose, Purpose::CheckedLaunch | Purpose::Interpretation).then(Vec::new),
-            whole_storage: purpose == Purpose::Interpretation,
+            ranges: (!matches!(purpose, Purpose::Compilation | Purpose::Launch)).then(Vec::new),
+            whole_storage: matches!(purpose, Purpose::Interpretation | Purpose::Simulation),
             types_are_tensors: purpose == Purpose::Compilation,
             ..Arguments::default()
         };

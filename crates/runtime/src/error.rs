@@ -5,6 +5,7 @@ use std::fmt;
 use tegula_cpu::LaunchError;
 use tegula_frontend::CompileError;
 use tegula_ir::{Diagnostic, SourceMap};
+use tegula_sim::Finding;
 use thiserror::Error as ThisError;
 
 /// Why a kernel was not compiled, not launched, or stopped.
@@ -49,6 +50,12 @@ pub enum Error {
         "the PTX of `{kernel}` is refused by {assembler}; please report this as a fault of tegula:\n{log}"
     )]
     Assembler { kernel: String, assembler: String, log: String },
+    /// The simulator does not know the kernel's PTX.
+    #[error("`{kernel}` cannot be simulated: {message}")]
+    Simulator { kernel: String, message: String },
+    /// What the simulator has found wrong with a launch; `stopped` if the kernel has stopped itself, and nothing else is wrong.
+    #[error("{}", faults(.kernel, .findings))]
+    Findings { kernel: String, stopped: bool, findings: Vec<Finding> },
     /// Nothing here makes text of machine code.
     #[error("the machine code of `{kernel}` cannot be disassembled: {reason}")]
     NoDisassembler { kernel: String, reason: String },
@@ -112,6 +119,17 @@ impl Error {
 fn render(diagnostics: &[Diagnostic], sources: &SourceMap, colour: bool) -> String {
     let messages: Vec<String> = diagnostics.iter().map(|one| one.render(sources, colour)).collect();
     messages.join("\n\n")
+}
+
+/// The most findings that a message describes.
+const DESCRIBED: usize = 8;
+
+/// What is to be said of findings.
+fn faults(kernel: &str, findings: &[Finding]) -> String {
+    let shown: Vec<String> = findings.iter().take(DESCRIBED).map(Finding::to_string).collect();
+    let more = findings.len().saturating_sub(DESCRIBED);
+    let more = if more > 0 { format!("\nand {more} more") } else { String::new() };
+    format!("the simulator finds fault with `{kernel}`:\n{}{more}", shown.join("\n"))
 }
 
 /// What is to be said of a launch that stopped.

@@ -5,6 +5,7 @@ use crate::disk_cache::DiskCache;
 use crate::error::Error;
 use crate::internal::guarded;
 use crate::options::Options;
+use crate::simulated::SimulatedKernel;
 use crate::stores::stored_through;
 use crate::target::Target;
 use crate::warnings::{LaunchHistory, Warning};
@@ -28,6 +29,7 @@ pub struct Executable {
 enum Code {
     Cpu(Program),
     Cuda(Box<CudaKernel>),
+    Simulated(Box<SimulatedKernel>),
 }
 
 impl Executable {
@@ -57,6 +59,9 @@ impl Executable {
                 Target::Cuda(gpu) => {
                     Code::Cuda(Box::new(CudaKernel::compile(&function, gpu, options, cache)?))
                 }
+                Target::Simulated(gpu) => {
+                    Code::Simulated(Box::new(SimulatedKernel::compile(&function, gpu, options)?))
+                }
             };
             Ok(Executable { function, code, stored_through, history })
         })
@@ -67,14 +72,23 @@ impl Executable {
         match &self.code {
             Code::Cpu(_) => Target::Cpu,
             Code::Cuda(kernel) => Target::Cuda(kernel.gpu()),
+            Code::Simulated(kernel) => Target::Simulated(kernel.gpu()),
         }
     }
 
     /// The kernel for GPUs, if it was compiled for one.
     pub fn cuda(&self) -> Option<&CudaKernel> {
         match &self.code {
-            Code::Cpu(_) => None,
+            Code::Cpu(_) | Code::Simulated(_) => None,
             Code::Cuda(kernel) => Some(kernel),
+        }
+    }
+
+    /// The kernel for the simulator, if it was compiled for that.
+    pub fn simulated(&self) -> Option<&SimulatedKernel> {
+        match &self.code {
+            Code::Cpu(_) | Code::Cuda(_) => None,
+            Code::Simulated(kernel) => Some(kernel),
         }
     }
 
@@ -120,12 +134,13 @@ impl Executable {
         })
     }
 
-    /// Runs every program of the grid on the CPU, and waits for the last. A grid with an extent of 0 has none.
+    /// Runs every program of the grid on the CPU, or in the simulator, and waits for the last. A grid with an extent of 0 has none.
     ///
     /// `arguments` are the run-time leaves in the order of the function's parameters, as [`Program::launch`] wants them.
     ///
     /// # Errors
-    /// [`Error::ArgumentCount`], [`Error::Launch`] if the kernel stops, or [`Error::Option`] if it was compiled for a GPU.
+    /// [`Error::ArgumentCount`], [`Error::Launch`] if the kernel stops, [`Error::Findings`] if the simulator finds fault with it, or
+    /// [`Error::Option`] if it was compiled for a GPU.
     ///
     /// # Safety
     /// Every address that the kernel computes and does not mask must be valid for its access.
@@ -135,8 +150,18 @@ impl Executable {
         arguments: &[u64],
         options: &LaunchOptions,
     ) -> Result<(), Error> {
-        let Code::Cpu(program) = &self.code else {
-            return Err(self.elsewhere("the CPU"));
+        let program = match &self.code {
+            Code::Cpu(program) => program,
+            Code::Simulated(kernel) => {
+                if grid.contains(&0) {
+                    return Ok(());
+                }
+                return guarded(&self.function().name, || {
+                    // SAFETY: the caller vouches for the addresses.
+                    unsafe { kernel.launch(grid, arguments, options) }
+                });
+            }
+            Code::Cuda(_) => return Err(self.elsewhere("the CPU")),
         };
         let expected = self.function.params.len();
         if arguments.len() != expected {

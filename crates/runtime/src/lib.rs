@@ -6,6 +6,7 @@
 //! | the kernel compiled for that, once, however many threads ask | [`cache`] |
 //! | front end, passes and back end in a row; the launch | [`executable`] |
 //! | kernels for GPUs: assembler, driver, launches | [`cuda`] |
+//! | kernels for GPUs in the simulator | [`simulated`] |
 //! | what was compiled for GPUs, on disk, for every process | [`disk_cache`] |
 //! | warnings of the compilation and of the launch | [`warnings`] |
 //! | one operation at a time, for an interpreter | [`operation`] |
@@ -22,9 +23,11 @@ pub mod executable;
 mod internal;
 mod operation;
 pub mod options;
+pub mod simulated;
 pub mod specialization;
 mod stores;
 mod target;
+mod tensor_map;
 pub mod warnings;
 
 pub use cache::{Cache, Variant};
@@ -34,6 +37,7 @@ pub use executable::Executable;
 pub use internal::guarded;
 pub use operation::{OperandKey, Operation};
 pub use options::Options;
+pub use simulated::{Schedule, SimulatedKernel};
 pub use specialization::{Constant, Descriptor, Policy, Specialization};
 pub use target::{Gpu, Target};
 pub use tegula_cpu::{ArrayRange, EagerBlock, LaunchError, LaunchOptions, Memory, Setting, StopReason};

@@ -15,6 +15,8 @@ pub enum Target {
     Cpu,
     /// An NVIDIA GPU.
     Cuda(Gpu),
+    /// An NVIDIA GPU that is simulated on the CPU, with the CPU's memory.
+    Simulated(Gpu),
 }
 
 /// What a kernel for a GPU may use, and where it runs.
@@ -84,7 +86,7 @@ impl Target {
     pub fn machine(self, options: &Options) -> Machine {
         match self {
             Target::Cpu => Machine::Cpu,
-            Target::Cuda(gpu) => {
+            Target::Cuda(gpu) | Target::Simulated(gpu) => {
                 Machine::Cuda { architecture: gpu.code.architecture, num_warps: options.num_warps }
             }
         }
@@ -107,17 +109,27 @@ impl fmt::Display for Target {
         match self {
             Target::Cpu => f.write_str("cpu"),
             Target::Cuda(gpu) => gpu.code.fmt(f),
+            Target::Simulated(gpu) => write!(f, "{SIMULATED}{}", gpu.code),
         }
     }
 }
 
-/// Reads `cpu`, `sm_80`, `sm_90`. From `sm_90` on, the features of the architecture alone (`sm_90a`) are meant, too.
+/// What precedes a GPU that is simulated.
+const SIMULATED: &str = "sim:";
+
+/// Reads `cpu`, `sm_80`, `sm_90`, `sim:sm_90`. From `sm_90` on, the features of the architecture alone (`sm_90a`) are meant, too.
 impl FromStr for Target {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Target, Error> {
         if text == "cpu" {
             return Ok(Target::Cpu);
+        }
+        if let Some(simulated) = text.strip_prefix(SIMULATED) {
+            return match simulated.parse()? {
+                Target::Cuda(gpu) => Ok(Target::Simulated(gpu)),
+                _ => Err(Error::Option(format!("`{text}` names no GPU to simulate; `sim:sm_80` does, say"))),
+            };
         }
         let gpu = Architecture::from_text(text).map(|found| Gpu::new(found.architecture));
         match gpu {
@@ -127,7 +139,8 @@ impl FromStr for Target {
             ))),
             Some(gpu) => Ok(Target::Cuda(gpu)),
             None => Err(Error::Option(format!(
-                "`{text}` is no target; there are `cpu`, and GPUs: `sm_80`, `sm_86`, `sm_89`, `sm_90` and newer"
+                "`{text}` is no target; there are `cpu`, GPUs (`sm_80`, `sm_86`, `sm_89`, `sm_90` and newer), and GPUs that are \
+                 simulated (`sim:sm_90`)"
             ))),
         }
     }
@@ -139,7 +152,9 @@ mod tests {
 
     #[test]
     fn targets_read_back_what_they_print() {
-        for text in ["cpu", "sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120a"] {
+        for text in
+            ["cpu", "sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120a", "sim:sm_80", "sim:sm_90a"]
+        {
             assert_eq!(text.parse::<Target>().unwrap().to_string(), text);
         }
         assert_eq!("sm_90".parse::<Target>().unwrap().to_string(), "sm_90a");
@@ -147,7 +162,7 @@ mod tests {
 
     #[test]
     fn refusals_name_what_there_is() {
-        for text in ["gpu", "sm_", "sm_9x", "cuda", "90"] {
+        for text in ["gpu", "sm_", "sm_9x", "cuda", "90", "sim:cpu"] {
             let message = text.parse::<Target>().unwrap_err().to_string();
             assert!(message.contains(text) && message.contains("sm_80"), "{message}");
         }

@@ -119,7 +119,7 @@ impl Kernel {
                 let executable = Executable::new(function, target, options, None)?;
                 (executable.function().clone(), None)
             }
-            Target::Cuda(gpu) => {
+            Target::Cuda(gpu) | Target::Simulated(gpu) => {
                 let optimised = executable::optimise(function)?;
                 let generated = Generated::new(&optimised, gpu, options)?;
                 (optimised, Some(generated))

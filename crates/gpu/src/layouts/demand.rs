@@ -139,7 +139,11 @@ impl Demand<'_> {
             Op::Print { .. } | Op::Slice { .. } | Op::Index { .. } | Op::Concatenate { .. } => {
                 data.op.for_each_operand(|value| self.want_anywhere(value));
             }
-            Op::Reshape { value } if !self.flexible[results[0].0 as usize] => self.want_anywhere(*value),
+            Op::Reshape { value }
+                if !self.flexible[results[0].0 as usize] || function.ty(results[0]).is_scalar() =>
+            {
+                self.want_anywhere(*value);
+            }
             Op::Assume { .. } => {}
             op => {
                 // Elementwise and structural operations want their operands where their results are wanted or at home.

@@ -18,6 +18,12 @@ impl Lowering<'_> {
             Op::Slice { value, starts } => return self.slice(result, *value, starts),
             Op::Index { value, axis, index } => return self.index(result, *value, *axis, *index),
             Op::Gather { source, indices, axis } => return self.gather(result, *source, *indices, *axis),
+            // Of the one element, every thread has a copy.
+            Op::Reshape { value } if self.is_scalar(result) => {
+                let (_, registers) = self.anywhere(*value);
+                self.scalars.insert(result, registers[0]);
+                return Ok(());
+            }
             _ => {}
         }
         if let (Op::Reshape { value }, Some(home)) = (&data.op, self.layouts.home_of(result)) {

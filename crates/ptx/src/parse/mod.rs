@@ -5,7 +5,7 @@ mod module;
 mod user_text;
 
 pub(crate) use lexer::{VERBATIM_BEGIN, VERBATIM_END};
-pub use module::parse_module;
+pub use module::{parse_module, parse_module_with_lines};
 
 use crate::operand::{Base, register, special};
 use crate::{Address, Class, Label, Modifier, Operand, Predicate, Register, Symbol};
@@ -120,11 +120,18 @@ pub(crate) struct Parser<'a> {
     position: usize,
     /// Whether an operand of the current instruction has been read.
     separated: bool,
+    /// For each function read so far, the line of each statement of its body.
+    statement_lines: Vec<Vec<u32>>,
 }
 
 impl<'a> Parser<'a> {
     pub fn new(text: &'a str) -> Result<Parser<'a>> {
-        Ok(Parser { tokens: lexer::tokens(text)?, position: 0, separated: false })
+        Ok(Parser {
+            tokens: lexer::tokens(text)?,
+            position: 0,
+            separated: false,
+            statement_lines: Vec::new(),
+        })
     }
 
     fn peek(&self) -> Option<Token<'a>> {

@@ -9,6 +9,11 @@ use crate::{
 
 /// Reads the text of a module.
 pub fn parse_module(text: &str) -> Result<Module> {
+    parse_module_with_lines(text).map(|(module, _)| module)
+}
+
+/// Reads the text of a module; gives the lines of the statements of each function, too.
+pub fn parse_module_with_lines(text: &str) -> Result<(Module, Vec<Vec<u32>>)> {
     let mut parser = Parser::new(text)?;
     parser.directive("version")?;
     // The version follows from the instructions; the one written is only checked to be one.
@@ -27,7 +32,7 @@ pub fn parse_module(text: &str) -> Result<Module> {
     while parser.peek().is_some() {
         parser.module_item(&mut module)?;
     }
-    Ok(module)
+    Ok((module, parser.statement_lines))
 }
 
 impl<'a> Parser<'a> {
@@ -187,9 +192,14 @@ impl<'a> Parser<'a> {
 
     fn body(&mut self, function: &mut Function) -> Result<()> {
         self.expect_mark('{')?;
+        let mut lines = Vec::new();
         while !self.mark('}') {
+            let line = self.line();
             self.statement(function)?;
+            // Declarations are no statements.
+            lines.resize(function.body.len(), line);
         }
+        self.statement_lines.push(lines);
         Ok(())
     }
 

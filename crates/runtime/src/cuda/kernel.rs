@@ -229,18 +229,27 @@ impl Generated {
         }
     }
 
+    /// Whether a program has as much shared memory as it needs.
+    ///
+    /// # Errors
+    /// [`Error::OutOfResources`] if not.
+    pub fn check_shared_memory(&self) -> Result<(), Error> {
+        let (needed, available) = (self.kernel.shared_bytes, self.gpu.shared_memory_limit());
+        if needed > available {
+            return Err(Error::shared_memory(&self.kernel.name, needed, available));
+        }
+        Ok(())
+    }
+
     /// Makes machine code of the PTX.
     ///
     /// # Errors
     /// [`Error::OutOfResources`] if one program needs more shared memory than there is; [`Error::Unsupported`] if the assembler refuses
     /// inline assembly of the kernel, [`Error::Assembler`] if it refuses anything else; [`Error::NoAssembler`].
     pub fn assemble(self) -> Result<Code, Error> {
-        let Generated { mut kernel, gpu, max_registers, sources } = self;
         // Known before the assembler spends its time; autotuning passes over such configurations quickly.
-        let available = gpu.shared_memory_limit();
-        if kernel.shared_bytes > available {
-            return Err(Error::shared_memory(&kernel.name, kernel.shared_bytes, available));
-        }
+        self.check_shared_memory()?;
+        let Generated { mut kernel, gpu, max_registers, sources } = self;
         let assembler = Assembler::get();
         let assemble = |kernel: &tegula_gpu::Kernel| {
             let job = Job { ptx: &kernel.ptx, machine: gpu.machine, max_registers };
