@@ -81,13 +81,18 @@ def j0(x):
     return _float(tl.where(x != x, size, result), x)
 
 
+def _odd(result, x):
+    """An odd function's value from that at the magnitude of `x`."""
+    return result * tl.extra.libdevice.copysign(tl.full((), 1.0, tl.float64), x.to(tl.float64))
+
+
 def j1(x):
     """The Bessel function of the first kind of order 1."""
     size = tl.abs(x).to(tl.float64)
     _, near, _, _ = _near(tl.minimum(size, 25.0))
     far = _first_far(tl.maximum(size, 25.0), 1)
     result = tl.where(size <= 25, near, tl.where(size == float("inf"), 0.0, far))
-    return _float(tl.where(x != x, size, tl.where(x < 0, -result, result)), x)
+    return _float(tl.where(x != x, size, _odd(result, x)), x)
 
 
 def y0(x):
@@ -208,7 +213,7 @@ def cyl_bessel_i0(x):
     size = tl.abs(x).to(tl.float64)
     near = _modified_near(tl.minimum(size, 30.0), 0)
     far = _modified_far(tl.maximum(size, 30.0), 0)
-    result = tl.where(size <= 30, near, far)
+    result = tl.where(size <= 30, near, tl.where(size == float("inf"), size, far))
     return _float(tl.where(x != x, size, result), x)
 
 
@@ -218,5 +223,5 @@ def cyl_bessel_i1(x):
     inside = tl.minimum(size, 30.0)
     near = _modified_near(inside, 1) * inside * 0.5
     far = _modified_far(tl.maximum(size, 30.0), 1)
-    result = tl.where(size <= 30, near, far)
-    return _float(tl.where(x != x, size, tl.where(x < 0, -result, result)), x)
+    result = tl.where(size <= 30, near, tl.where(size == float("inf"), size, far))
+    return _float(tl.where(x != x, size, _odd(result, x)), x)

@@ -94,7 +94,9 @@ def exp(x):
     # The logarithm of two in two parts, so that the product's rounding does not show in the result.
     rest = tl.fma(inside, 1.44269504, -whole)
     rest = tl.fma(inside, 1.925963e-8, rest)
-    return tl.exp2(rest) * tl.exp2(whole)
+    # The largest results are below a power of two that is infinite.
+    high = tl.minimum(whole, 127.0)
+    return tl.exp2(rest + (whole - high)) * tl.exp2(high)
 
 
 def exp10(x):
@@ -121,7 +123,8 @@ def sinpi(x):
     """The sine of an angle in half turns: `sin(pi * x)`."""
     turn = _half_turns(x)
     folded = tl.where(turn > 0.5, 1 - turn, tl.where(turn < -0.5, -1 - turn, turn))
-    return tl.sin(folded * 3.141592653589793)
+    # A zero keeps its sign.
+    return tl.where(x == 0, x, tl.sin(folded * 3.141592653589793))
 
 
 def cospi(x):
@@ -211,8 +214,17 @@ def rcbrt(x):
 
 
 def normcdf(x):
-    """The distribution function of the standard normal distribution."""
-    return 0.5 * tl.extra.libdevice.erfc(x * -0.7071067811865476)
+    """The distribution function of the standard normal distribution.
+
+    Far below zero it is so steep that what is lost of the scaled argument would show: the slope puts that back.
+    """
+    inside = tl.clamp(x, -40.0, 40.0, propagate_nan=tl.PropagateNan.ALL)
+    factor = tl.full((), -0.7071067811865476, x.dtype)
+    scaled = inside * factor
+    constant_error: tl.constexpr = -1.2101617152e-8 if x.dtype == tl.float32 else 4.8336466567264567e-17
+    error = tl.fma(inside, factor, -scaled) + inside * constant_error
+    slope = 1.1283791670955126 * tl.exp(-scaled * scaled)
+    return 0.5 * (tl.extra.libdevice.erfc(scaled) - error * slope)
 
 
 def erfcx(x):

@@ -370,7 +370,9 @@ def norm3d(x: Any, y: Any, z: Any) -> tensor:
 def norm4d(x: Any, y: Any, z: Any, w: Any) -> tensor:
     """The length of a vector of four coordinates, without overflow on the way."""
 def normcdf(x: Any) -> tensor:
-    """The distribution function of the standard normal distribution."""
+    """The distribution function of the standard normal distribution.
+
+    Far below zero it is so steep that what is lost of the scaled argument would show: the slope puts that back."""
 def normcdfinv(x: Any) -> tensor:
     """The inverse of the distribution function of the standard normal distribution."""
 def popc(x: Any) -> tensor:
