@@ -160,12 +160,24 @@ def module(path: str, children: list[str]) -> str:
     return "\n".join(part for part in (HEADER + standard, local, body) if part)
 
 
+def again(path: str, original: str) -> str:
+    """The stub of a module that has the functions of another."""
+    return f"{HEADER}\nfrom {'.' * (path.count('.') + 1)}{original} import *  # noqa: F403\n"
+
+
 def stubs() -> dict[Path, str]:
     """Every stub by its path below `tegula/language`."""
     # `target_info` is written in Python, with its types.
     paths = [path for path in _native.language_modules() if path not in ("", "target_info")]
     files = {Path("__init__.pyi"): language()}
-    for path in paths:
+    # The first module with the very functions of another, by what they are.
+    first: dict[tuple[str, ...], str] = {}
+    for path in sorted(paths, key=lambda path: path.count(".")):
+        functions = tuple(entry.__name__ for entry in _native.language_functions(path))
+        original = first.setdefault(functions, path) if functions else path
+        if original != path:
+            files[Path(*path.split(".")).with_suffix(".pyi")] = again(path, original)
+            continue
         children = sorted(other.rpartition(".")[2] for other in paths if other.rpartition(".")[0] == path)
         place = Path(*path.split("."))
         files[place / "__init__.pyi" if children else place.with_suffix(".pyi")] = module(path, children)

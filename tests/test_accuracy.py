@@ -87,7 +87,8 @@ SEVERAL = {
 }
 #: Functions of fp32 alone that may be approximate on a GPU, and those that they are on the CPU.
 FAST = {f"fast_{name}f": name for name in ("cos", "exp", "exp10", "log", "log10", "log2", "pow", "sin", "tan", "tanh")}
-#: Inverses are judged by how far the result is from where the function inverted has the argument: its inverse, and its slope.
+#: Inverses are judged by how far the result is from where the function inverted has the argument: that function, its
+#: slope, and the ends of the domain.
 INVERSES = {
     "erfcinv": (mpmath.erfc, lambda y: -2 / mpmath.sqrt(mpmath.pi) * mpmath.exp(-y * y), (0, 2)),
     "normcdfinv": (mpmath.ncdf, mpmath.npdf, (0, 1)),
