@@ -20,7 +20,7 @@ use ruff_python_ast::{Expr, Stmt, StmtFor, StmtWhile};
 use ruff_text_size::Ranged;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use tegula_ir::{Diagnostic, LoopAttributes, Op, Rounding, Scalar, Span, Type};
+use tegula_ir::{Diagnostic, LoopAttributes, Op, RegionId, Rounding, Scalar, Span, Type};
 
 /// The most iterations of a loop that is unrolled.
 const MAX_UNROLLED: i128 = 1 << 16;
@@ -40,6 +40,17 @@ struct Checkpoint {
     diagnostics: usize,
     warnings: usize,
     printed: usize,
+}
+
+/// A loop whose body has been evaluated for good.
+struct Settled<T> {
+    /// The state before the loop.
+    before: Checkpoint,
+    carried: Vec<Carried>,
+    /// The tensors that are carried, before the loop, and their types.
+    inits: Vec<tegula_ir::Value>,
+    types: Vec<Type>,
+    outcome: T,
 }
 
 impl Lowering<'_, '_> {
@@ -152,45 +163,25 @@ impl Lowering<'_, '_> {
         let mut names = assigned(&statement.body);
         names.retain(|name| !index_names.contains(name));
 
-        let mut as_tensors = BTreeSet::new();
-        loop {
-            let checkpoint = self.checkpoint();
-            let carried = self.carried(&names, &as_tensors)?;
-            let (inits, types) = self.leaves(&carried);
-            let body =
-                self.builder.open_region(std::iter::once(index_type.clone()).chain(types.iter().cloned()));
-            let args = self.builder.args(body);
-            let initial = self.bind_carried(&carried, &args[1..]);
-            if let Err(error) = self.assign(&statement.target, Value::Tensor(args[0])) {
-                self.builder.close_region([]);
-                return Err(error);
-            }
-            self.frame_mut().loops += 1;
-            self.block(&statement.body, None);
-            self.frame_mut().loops -= 1;
-            let (yields, changed) = self.next_values(&carried, &initial, &as_tensors);
-            self.builder.close_region(yields);
-            if !changed.is_empty() {
-                self.restore(checkpoint);
-                as_tensors.extend(changed);
-                continue;
-            }
-            self.span = site;
-            self.builder.set_span(site);
-            let operation =
-                Op::For { lower, upper, step, inits: inits.into(), body, attributes: attributes.clone() };
-            let results = self.builder.values(operation, types);
-            self.end_loop(checkpoint.names, &carried, results, site);
-            for name in index_names {
-                let reason = Unusable {
-                    message: format!("`{name}` is the index of a loop, and has no value after it"),
-                    labels: vec![(site, "the loop is here".to_owned())],
-                    help: Some("assign it to a name that had a value before the loop".to_owned()),
-                };
-                self.frame_mut().names.insert(name, Binding::Unusable(Arc::new(reason)));
-            }
-            return Ok(());
+        let settled = self.settled(&names, |cx, carried, as_tensors| {
+            let index = Some((&*statement.target, &index_type));
+            cx.loop_body(carried, index, &statement.body, as_tensors)
+        })?;
+        self.span = site;
+        self.builder.set_span(site);
+        let Settled { before, carried, inits, types, outcome: body } = settled;
+        let operation = Op::For { lower, upper, step, inits: inits.into(), body, attributes };
+        let results = self.builder.values(operation, types);
+        self.end_loop(before.names, &carried, results, site);
+        for name in index_names {
+            let reason = Unusable {
+                message: format!("`{name}` is the index of a loop, and has no value after it"),
+                labels: vec![(site, "the loop is here".to_owned())],
+                help: Some("assign it to a name that had a value before the loop".to_owned()),
+            };
+            self.frame_mut().names.insert(name, Binding::Unusable(Arc::new(reason)));
         }
+        Ok(())
     }
 
     pub(super) fn while_statement(&mut self, statement: &StmtWhile) -> Result<Flow> {
@@ -201,60 +192,101 @@ impl Lowering<'_, '_> {
         let site = self.place(statement.test.range());
         self.check_nesting()?;
         let names = assigned(&statement.body);
-        let mut as_tensors = BTreeSet::new();
-        loop {
-            let checkpoint = self.checkpoint();
-            let carried = self.carried(&names, &as_tensors)?;
-            let (inits, types) = self.leaves(&carried);
-
-            let condition_region = self.builder.open_region(types.iter().cloned());
-            let condition_args = self.builder.args(condition_region);
-            self.bind_carried(&carried, &condition_args);
-            let condition = self.expression(&statement.test).and_then(|value| {
-                self.at(statement.test.range());
-                self.condition(&value, "`while`")
+        let settled = self.settled(&names, |cx, carried, as_tensors| {
+            let (_, types) = cx.leaves(carried);
+            let region = cx.builder.open_region(types);
+            let args = cx.builder.args(region);
+            cx.bind_carried(carried, &args);
+            let condition = cx.expression(&statement.test).and_then(|value| {
+                cx.at(statement.test.range());
+                cx.condition(&value, "`while`")
             });
             let (condition, endless) = match condition {
                 Ok(Condition::Runtime(condition)) => (condition, false),
-                Ok(Condition::Known(true)) => (self.builder.int(Scalar::Int1, 1), true),
+                Ok(Condition::Known(true)) => (cx.builder.int(Scalar::Int1, 1), true),
                 // The values before the loop decide it: it does not run.
                 Ok(Condition::Known(false)) => {
-                    self.builder.close_region([]);
-                    self.restore(checkpoint);
-                    return Ok(Flow::Next);
+                    cx.builder.close_region([]);
+                    return Ok((None, Vec::new()));
                 }
                 Err(error) => {
-                    self.builder.close_region([]);
-                    self.frame_mut().names = checkpoint.names;
+                    cx.builder.close_region([]);
                     return Err(error);
                 }
             };
-            self.builder.close_region(std::iter::once(condition).chain(condition_args));
-
-            let body = self.builder.open_region(types.iter().cloned());
-            let args = self.builder.args(body);
-            let initial = self.bind_carried(&carried, &args);
-            self.frame_mut().loops += 1;
-            self.block(&statement.body, None);
-            self.frame_mut().loops -= 1;
-            let (yields, changed) = self.next_values(&carried, &initial, &as_tensors);
-            self.builder.close_region(yields);
-            if !changed.is_empty() {
-                self.restore(checkpoint);
-                as_tensors.extend(changed);
-                continue;
-            }
-            self.span = site;
-            self.builder.set_span(site);
-            if endless {
-                self.frame_mut().names = checkpoint.names;
-                return Err(self.error("the condition of this `while` is always true: the loop never ends"));
-            }
-            let operation = Op::While { inits: inits.into(), condition: condition_region, body };
-            let results = self.builder.values(operation, types);
-            self.end_loop(checkpoint.names, &carried, results, site);
+            cx.builder.close_region(std::iter::once(condition).chain(args));
+            let (body, changed) = cx.loop_body(carried, None, &statement.body, as_tensors)?;
+            Ok((Some((region, body, endless)), changed))
+        })?;
+        let Settled { before, carried, inits, types, outcome } = settled;
+        let Some((condition, body, endless)) = outcome else {
+            self.restore(before);
             return Ok(Flow::Next);
+        };
+        self.span = site;
+        self.builder.set_span(site);
+        if endless {
+            self.frame_mut().names = before.names;
+            return Err(self.error("the condition of this `while` is always true: the loop never ends"));
         }
+        let results = self.builder.values(Op::While { inits: inits.into(), condition, body }, types);
+        self.end_loop(before.names, &carried, results, site);
+        Ok(Flow::Next)
+    }
+
+    /// Evaluates a loop that carries those of `names` which have a value, until no constant changes in it. `evaluate` gets what is carried, and
+    /// which constants are tensors by now; it says which others have to be.
+    fn settled<T>(
+        &mut self,
+        names: &BTreeSet<Name>,
+        mut evaluate: impl FnMut(&mut Self, &[Carried], &BTreeSet<Name>) -> Result<(T, Vec<Name>)>,
+    ) -> Result<Settled<T>> {
+        let mut as_tensors = BTreeSet::new();
+        loop {
+            let before = self.checkpoint();
+            let carried = self.carried(names, &as_tensors)?;
+            let (inits, types) = self.leaves(&carried);
+            let (outcome, changed) = match evaluate(self, &carried, &as_tensors) {
+                Ok(evaluated) => evaluated,
+                Err(error) => {
+                    self.frame_mut().names = before.names;
+                    return Err(error);
+                }
+            };
+            if changed.is_empty() {
+                return Ok(Settled { before, carried, inits, types, outcome });
+            }
+            self.restore(before);
+            as_tensors.extend(changed);
+        }
+    }
+
+    /// Evaluates the body of a loop in a region of its own, whose arguments are the index, if there is one, and what is carried. Says
+    /// which constants change in it.
+    fn loop_body(
+        &mut self,
+        carried: &[Carried],
+        index: Option<(&Expr, &Type)>,
+        statements: &[Stmt],
+        as_tensors: &BTreeSet<Name>,
+    ) -> Result<(RegionId, Vec<Name>)> {
+        let (_, types) = self.leaves(carried);
+        let index_type = index.map(|(_, ty)| ty.clone());
+        let region = self.builder.open_region(index_type.into_iter().chain(types));
+        let args = self.builder.args(region);
+        let (indices, values) = args.split_at(usize::from(index.is_some()));
+        let initial = self.bind_carried(carried, values);
+        if let (Some((target, _)), &[value]) = (index, indices)
+            && let Err(error) = self.assign(target, Value::Tensor(value))
+        {
+            self.builder.close_region([]);
+            return Err(error);
+        }
+        self.frame_mut().loops += 1;
+        self.block(statements, None);
+        self.frame_mut().loops -= 1;
+        let (yields, changed) = self.next_values(carried, &initial, as_tensors);
+        Ok((self.builder.close_region(yields), changed))
     }
 
     fn checkpoint(&self) -> Checkpoint {
