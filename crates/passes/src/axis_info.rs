@@ -45,7 +45,8 @@ impl AxisAnalysis {
     ///
     /// Kernels wrap indices around: `(start + arange(0, 128)) % n`, where the sign of `start` and `n` is beyond what can be proven. This
     /// takes for granted that a remainder by a number known at run time alone is of numbers from 0 by one above: otherwise,
-    /// neighbours would be `n` elements apart, on both sides of the array's start. It also takes for granted that sums of numbers that are
+    /// neighbours would be `n` elements apart, on both sides of the array's start. It also takes for granted that divisors
+    /// are positive, and that sums of numbers that are
     /// not negative, and a counter times an extent, do not wrap around.
     pub fn of_indices(function: &Function) -> AxisAnalysis {
         AxisAnalysis::with(function, true)

@@ -23,6 +23,7 @@ use crate::layouts::SharedTile;
 use affine::{Affine, Forms};
 use tegula_ir::{BinaryOp, Function, Literal, Op, OpId, Predicate, RegionId, Scalar, Value, ValueDef};
 use tegula_layout::Dim;
+use tegula_passes::AxisAnalysis;
 
 /// The most rows of one box (CUDA Driver API, `cuTensorMapEncodeTiled`).
 const BOX_ROWS: u64 = 256;
@@ -44,8 +45,8 @@ pub(crate) struct TensorCopy {
 /// The copy that a load is, in a loop; `None` if it is none that the hardware can make.
 pub(crate) fn tensor_copy(
     function: &Function,
-    op: OpId,
-    body: RegionId,
+    axis: &AxisAnalysis,
+    (op, body): (OpId, RegionId),
     load: OpId,
     tile: &SharedTile,
 ) -> Option<TensorCopy> {
@@ -74,6 +75,7 @@ pub(crate) fn tensor_copy(
     }
     // What the mask leaves of each axis, as the extent of the matrix.
     let mut extents: [Option<Polynomial>; 2] = [None, None];
+    let mut begins = [false; 2];
     if let Some(mask) = mask {
         let mut limits = Vec::new();
         forms.limits(*mask, &mut limits)?;
@@ -91,6 +93,7 @@ pub(crate) fn tensor_copy(
                     if start[axis].plus(&first).as_constant() != Some(0) {
                         return None;
                     }
+                    begins[axis] = true;
                 }
             }
         }
@@ -102,6 +105,16 @@ pub(crate) fn tensor_copy(
     };
     let stride = host(stride)?;
     let mut conditions = Vec::new();
+    // What lies before the matrix reads as zeros, too: only a mask may ask for that.
+    let signs = Signs { function, axis, wraps: &forms.wraps };
+    for axis in 0..2 {
+        if !begins[axis] {
+            signs.never_negative(&start[axis], &mut conditions)?;
+        }
+    }
+    if extents[inner].is_none() && !is_near(&start[inner]) {
+        return None;
+    }
     for wrap in &forms.wraps {
         let modulus = host(&Polynomial::symbol(Symbol::Value(wrap.modulus)))?;
         conditions.push(Condition { value: modulus, multiple_of: wrap.extent });
@@ -121,6 +134,49 @@ pub(crate) fn tensor_copy(
     let bytes = (columns * rows) as u32 * element_bytes;
     let [column, row] = [inner, outer].map(|axis| start[axis].clone());
     Some(TensorCopy { map, conditions, start: [column, row], wraps: forms.wraps, boxes, bytes })
+}
+
+/// What is known of the signs of polynomials.
+struct Signs<'a> {
+    function: &'a Function,
+    axis: &'a AxisAnalysis,
+    wraps: &'a [Wrap],
+}
+
+impl Signs<'_> {
+    /// Whether a polynomial is never negative, if some conditions hold; `None` if it may be.
+    fn never_negative(&self, polynomial: &Polynomial, conditions: &mut Vec<Condition>) -> Option<()> {
+        for (monomial, coefficient) in polynomial.terms() {
+            if coefficient < 0 {
+                return None;
+            }
+            for &symbol in monomial {
+                match symbol {
+                    Symbol::Iteration => {}
+                    Symbol::Wrapped(number) => {
+                        self.never_negative(&self.wraps[number as usize].start, conditions)?;
+                    }
+                    Symbol::Value(value) => match parameter_of(self.function, value) {
+                        Some(_) => {
+                            let value = HostExpression::of(self.function, &Polynomial::symbol(symbol))?;
+                            conditions.push(Condition { value, multiple_of: 1 });
+                        }
+                        None if self.axis.of(value).is_non_negative() => {}
+                        None => return None,
+                    },
+                }
+            }
+        }
+        Some(())
+    }
+}
+
+/// Whether a column is near enough to a row's start to be a 32-bit coordinate, where no mask says so: it counts iterations, or wraps around.
+/// Other offsets may be those of a further dimension, and large.
+fn is_near(column: &Polynomial) -> bool {
+    column
+        .terms()
+        .all(|(monomial, _)| matches!(monomial.as_slice(), [] | [Symbol::Iteration] | [Symbol::Wrapped(_)]))
 }
 
 /// The number of the parameter that a value is.

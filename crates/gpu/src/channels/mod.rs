@@ -178,7 +178,7 @@ impl Found<'_> {
         if !staged.is_empty() && !may_run_ahead(function, body, &staged) {
             return None;
         }
-        let copies = if settings.bulk_copies { self.tensor_copies(&staged) } else { None };
+        let copies = if settings.bulk_copies { self.tensor_copies(&staged, settings.axis) } else { None };
         let all = [&staged[..], &private[..]].concat();
         let by_threads = if copies.is_some() { &private } else { &all };
         if all.is_empty() {
@@ -236,10 +236,10 @@ impl Found<'_> {
     }
 
     /// The copies that all loads are.
-    fn tensor_copies(&self, loads: &[OpId]) -> Option<Vec<TensorCopy>> {
+    fn tensor_copies(&self, loads: &[OpId], axis: &AxisAnalysis) -> Option<Vec<TensorCopy>> {
         let copy = |&load: &OpId| {
             let tile = self.layouts.tile_of(load)?;
-            tensor_copy(self.function, self.op, self.body, load, tile)
+            tensor_copy(self.function, axis, (self.op, self.body), load, tile)
         };
         loads.iter().map(copy).collect()
     }

@@ -311,7 +311,9 @@ impl Analysis<'_> {
                 }
             }
             BinaryOp::Div => {
-                info.non_negative |= both;
+                // As for remainders, a divisor that is known at run time alone is taken to be positive.
+                let positive = b.non_negative || (self.wraps_forward && b.constant.is_none());
+                info.non_negative |= a.non_negative && positive;
                 if a.non_negative && b.axes.iter().all(|axis| axis.constancy == WHOLE) {
                     quotient(&mut info, a, every_b);
                 }
