@@ -13,12 +13,12 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SOURCES := Cargo.toml Cargo.lock pyproject.toml README.md \
 	$(shell find crates python -type f ! -name '*.so' ! -path '*/__pycache__/*' ! -path '*/tests/*' ! -path '*/benches/*')
 
-.PHONY: demo test lint rust-tests assembler-tests python-tests wheel clean
+.PHONY: demo test lint rust-tests assembler-tests python-tests simulator-tests wheel clean
 
 demo: $(VENV)/.installed
 	cd examples && ../$(BIN)/python demo.py
 
-test: lint rust-tests assembler-tests python-tests
+test: lint rust-tests assembler-tests python-tests simulator-tests
 
 lint: $(VENV)/.test-tools
 	cargo fmt --all --check
@@ -42,6 +42,17 @@ assembler-tests: $(VENV)/.test-tools
 python-tests: $(VENV)/.installed $(VENV)/.test-tools
 	cargo build --package tegula --locked --quiet
 	TEGULA_BINARY=$(abspath $(TARGET))/debug/tegula $(BIN)/python -m pytest tests
+
+# Kernels through the GPU back end and the simulator: the tests that speak of results, not of the CPU.
+SIMULATED := $(addprefix tests/test_,$(addsuffix .py,aggregates arguments atomic_access autotune bessel inline_assembly \
+	returned_constants simulator sort textbook))
+
+simulator-tests: $(VENV)/.installed $(VENV)/.test-tools
+	cargo build --package tegula --locked --quiet
+	for target in sim:sm_80 sim:sm_90; do \
+		TEGULA_TARGET=$$target TEGULA_BINARY=$(abspath $(TARGET))/debug/tegula \
+			$(BIN)/python -m pytest $(SIMULATED) || exit 1; \
+	done
 
 wheel: $(VENV)/.installed
 

@@ -609,7 +609,7 @@ def linear_kernel(x_ptr, w_ptr, bias_ptr, out_ptr, M, N, K, ACTIVATION: tl.const
         x = tl.load(x_ptr + batch * M * K + m[:, None] * K + k[None, :], mask=(m[:, None] < M) & (k[None, :] < K),
                     other=0.0)
         w = tl.load(w_ptr + n[:, None] * K + k[None, :], mask=(n[:, None] < N) & (k[None, :] < K), other=0.0)
-        total += tl.dot(x, w.T)
+        total += tl.dot(x, w.T, input_precision="ieee")
     if bias_ptr is not None:
         total += tl.load(bias_ptr + n, mask=n < N)[None, :]
     total = activate(total, ACTIVATION)

@@ -73,7 +73,8 @@ class HookChain:
 class Runtime:
     """`TEGULA_DEBUG`: checks accesses of kernels on the CPU against the arrays passed.
 
-    `TEGULA_TARGET`: what kernels are compiled for in the place of their arguments' device: `cpu`, `sm_80`, `sm_90`.
+    `TEGULA_TARGET`: what kernels are compiled for in the place of their arguments' device: `cpu`, `sm_80`,
+    `sm_90`; `sim:sm_90` runs kernels for it in the simulator, on arrays of the CPU.
 
     `launch_enter_hook.add(hook)` has `hook(metadata)` called before each launch, `launch_exit_hook.add(hook)` after it;
     `metadata.get()` has the kernel's name, the stream, and what its `launch_metadata` says. A function may be assigned,

@@ -5,7 +5,7 @@ use crate::disk_cache::DiskCache;
 use crate::error::Error;
 use crate::internal::guarded;
 use crate::options::Options;
-use crate::simulated::SimulatedKernel;
+use crate::simulated::{Schedule, SimulatedKernel};
 use crate::stores::stored_through;
 use crate::target::Target;
 use crate::warnings::{LaunchHistory, Warning};
@@ -13,6 +13,7 @@ use std::sync::Arc;
 use tegula_cpu::{ArrayRange, LaunchError, LaunchOptions, Program, StopReason};
 use tegula_frontend::{Host, Request};
 use tegula_ir::Function;
+use tegula_sim::Report;
 
 /// A kernel compiled for one target and one specialisation of its arguments.
 #[derive(Debug)]
@@ -173,6 +174,27 @@ impl Executable {
         // SAFETY: the caller vouches for the addresses.
         let launched = || unsafe { program.launch(grid, arguments, options) };
         guarded(&self.function().name, || launched().map_err(|error| self.launch_error(error)))
+    }
+
+    /// Runs every program of the grid in the simulator, and reports what happened.
+    ///
+    /// # Errors
+    /// Those of [`SimulatedKernel::report`], or [`Error::Option`] if it was not compiled for the simulator.
+    ///
+    /// # Safety
+    /// As for [`Executable::launch`], unless `options.bounds` has all memory that may be accessed.
+    pub unsafe fn simulate(
+        &self,
+        grid: [u32; 3],
+        arguments: &[u64],
+        options: &LaunchOptions,
+        schedule: Schedule,
+    ) -> Result<Report, Error> {
+        let Some(kernel) = self.simulated() else {
+            return Err(self.elsewhere("the simulator"));
+        };
+        // SAFETY: the caller vouches for the addresses.
+        guarded(&self.function().name, || unsafe { kernel.report(grid, arguments, options, schedule) })
     }
 
     /// Queues every program of the grid on a stream of a GPU; returns before they have run.

@@ -41,4 +41,5 @@ pub use simulated::{Schedule, SimulatedKernel};
 pub use specialization::{Constant, Descriptor, Policy, Specialization};
 pub use target::{Gpu, Target};
 pub use tegula_cpu::{ArrayRange, EagerBlock, LaunchError, LaunchOptions, Memory, Setting, StopReason};
+pub use tegula_sim::Report as SimulationReport;
 pub use warnings::{Reported, Warning};

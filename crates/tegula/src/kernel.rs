@@ -128,16 +128,29 @@ impl Kernel {
         Ok(Compiled { target, unoptimised, optimised, generated })
     }
 
-    /// The executable for these specialisations, compiled now unless it has been before.
+    /// The executable for these specialisations on the CPU, or in the simulator if `TEGULA_TARGET` says so.
     pub(crate) fn executable(&self, specialisations: &[Specialization]) -> Result<Arc<Executable>, Error> {
-        let variant = Variant::cpu(specialisations);
+        let target = match Target::from_environment()? {
+            Some(target @ Target::Simulated(_)) => target,
+            _ => Target::Cpu,
+        };
+        self.executable_for(specialisations, target, &Options::default())
+    }
+
+    /// The executable for these specialisations and a target, compiled now unless it has been before.
+    pub(crate) fn executable_for(
+        &self,
+        specialisations: &[Specialization],
+        target: Target,
+        options: &Options,
+    ) -> Result<Arc<Executable>, Error> {
+        let variant = Variant::new(target, *options, specialisations);
         if let Some(known) = self.shared.cache.get(&variant) {
             return Ok(known);
         }
         let compiled = self.shared.cache.get_or_compile(&variant, || {
-            let (target, options) = (Target::Cpu, Options::default());
-            let function = self.lower(specialisations, target, &options)?;
-            Ok::<_, Error>(Executable::new(function, target, &options, None)?)
+            let function = self.lower(specialisations, target, options)?;
+            Ok::<_, Error>(Executable::new(function, target, options, None)?)
         })?;
         self.warn(compiled.warnings());
         Ok(compiled)

@@ -133,7 +133,11 @@ impl<'a> Launch<'a> {
 }
 
 /// One argument a parameter.
-fn bind(kernel: &Kernel, positional: Vec<Kind>, named: Vec<(String, Kind)>) -> Result<Vec<Kind>, Error> {
+pub(crate) fn bind(
+    kernel: &Kernel,
+    positional: Vec<Kind>,
+    named: Vec<(String, Kind)>,
+) -> Result<Vec<Kind>, Error> {
     let parameters = kernel.parameters();
     if positional.len() > parameters.len() {
         return Err(kernel.call_error(format!(

@@ -50,6 +50,7 @@ mod kernel;
 mod launch;
 mod module;
 mod signature;
+mod simulate;
 
 pub use ahead::Ahead;
 pub use argument::{Argument, Number};
@@ -60,5 +61,6 @@ pub use kernel::{Compiled, Kernel, Parameter};
 pub use launch::Launch;
 pub use module::Module;
 pub use signature::Signature;
+pub use simulate::Simulation;
 pub use tegula_ir::Scalar;
-pub use tegula_runtime::{Constant, Options, Target, Warning};
+pub use tegula_runtime::{Constant, Options, SimulationReport, Target, Warning};

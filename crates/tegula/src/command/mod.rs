@@ -6,6 +6,7 @@
 mod build;
 mod compile;
 mod kernels;
+mod simulate;
 mod variant;
 
 use clap::{Parser, Subcommand};
@@ -23,6 +24,7 @@ Examples:
   tegula kernels kernels.py
   tegula compile kernels.py:vector_add --signature '*fp32,*fp32,*fp32,i32' --constexpr BLOCK=1024 --emit ir
   tegula build kernels.py:vector_add --signature '*fp32,*fp32,*fp32,i32' --constexpr BLOCK=1024 --target sm_80,sm_90
+  tegula simulate kernels.py:vector_add --arguments 'fp32[999],fp32[999],fp32[999],999' --constexpr BLOCK=256 --grid 4
 
 Exit codes: 0 success, 1 the kernel or its file is at fault, 2 the command line is.
 Messages are coloured on a terminal, unless NO_COLOR is set; TEGULA_WARNINGS=0 silences warnings."
@@ -37,6 +39,7 @@ enum Command {
     Build(build::Build),
     Compile(compile::Compile),
     Kernels(kernels::Kernels),
+    Simulate(simulate::Simulate),
 }
 
 /// Runs what the command line asks for.
@@ -45,6 +48,11 @@ pub fn run() -> ExitCode {
         Command::Build(build) => build.run(),
         Command::Compile(compile) => compile.run(),
         Command::Kernels(kernels) => kernels.run(),
+        Command::Simulate(simulate) => match simulate.run() {
+            // The report has said it.
+            Ok(false) => return ExitCode::from(1),
+            outcome => outcome.map(drop),
+        },
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

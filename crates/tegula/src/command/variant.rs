@@ -12,11 +12,14 @@ Signature: one entry, in order, for each parameter that is no constexpr.
   T:16 promises a multiple of 16 (of a pointer: an address that is one)
   a number, True, False or None is known to the compiler";
 
+/// A file, and the name of a kernel in it.
+pub type Place = (PathBuf, String);
+
 #[derive(Args)]
 pub struct Variant {
     /// The file, and the kernel in it
     #[arg(value_name = "FILE.py:KERNEL", value_parser = place)]
-    kernel: (PathBuf, String),
+    kernel: Place,
 
     /// The types of the run-time arguments, separated by commas
     #[arg(long, short, default_value = "", hide_default_value = true)]
@@ -55,7 +58,7 @@ impl Variant {
 }
 
 /// `FILE.py:KERNEL`; the file's name may itself contain colons.
-fn place(text: &str) -> Result<(PathBuf, String), Error> {
+pub fn place(text: &str) -> Result<Place, Error> {
     match text.rsplit_once(':') {
         Some((file, kernel)) if !file.is_empty() && !kernel.is_empty() && !kernel.contains(['/', '\\']) => {
             Ok((file.into(), kernel.to_owned()))

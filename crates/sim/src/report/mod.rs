@@ -1,5 +1,7 @@
 //! What a simulation found and counted.
 
+mod json;
+
 use crate::program::{Program, SourcePlace};
 use std::collections::BTreeMap;
 use std::fmt;
