@@ -44,7 +44,7 @@ python-tests: $(VENV)/.installed $(VENV)/.test-tools
 	TEGULA_BINARY=$(abspath $(TARGET))/debug/tegula $(BIN)/python -m pytest tests
 
 # Kernels through the GPU back end and the simulator: the tests that speak of results, not of the CPU.
-SIMULATED := $(addprefix tests/test_,$(addsuffix .py,aggregates arguments atomic_access autotune bessel inline_assembly \
+SIMULATED := $(addprefix tests/test_,$(addsuffix .py,aggregates arguments atomic_access autotune bessel bulk_copies inline_assembly \
 	returned_constants simulator sort textbook))
 
 simulator-tests: $(VENV)/.installed $(VENV)/.test-tools

@@ -6,7 +6,7 @@ use crate::grid::Grid;
 use crate::launch::Launch;
 use crate::signature::Signature;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tegula_frontend::source_host::SourceHost;
 use tegula_frontend::{FunctionRef, FunctionSource, HostValue, Request};
 use tegula_ir::Function;
@@ -130,7 +130,9 @@ impl Kernel {
 
     /// The executable for these specialisations on the CPU, or in the simulator if `TEGULA_TARGET` says so.
     pub(crate) fn executable(&self, specialisations: &[Specialization]) -> Result<Arc<Executable>, Error> {
-        let target = match Target::from_environment()? {
+        // Asked once: a launch is to take less time than the environment does.
+        static FORCED: OnceLock<Result<Option<Target>, tegula_runtime::Error>> = OnceLock::new();
+        let target = match FORCED.get_or_init(Target::from_environment).clone()? {
             Some(target @ Target::Simulated(_)) => target,
             _ => Target::Cpu,
         };
