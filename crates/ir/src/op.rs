@@ -581,6 +581,21 @@ macro_rules! visit_operands {
 }
 
 impl Op {
+    /// Whether each element of the one result is computed from the elements at its place in the operands alone, without memory.
+    pub fn is_elementwise(&self) -> bool {
+        matches!(
+            self,
+            Op::Unary { .. }
+                | Op::Binary { .. }
+                | Op::Compare { .. }
+                | Op::Select { .. }
+                | Op::Fma { .. }
+                | Op::Cast { .. }
+                | Op::Bitcast { .. }
+                | Op::AddPointer { .. }
+        )
+    }
+
     /// Calls `visit` with each operand, in order. Values used inside regions are not operands.
     pub fn for_each_operand(&self, mut visit: impl FnMut(Value)) {
         let mut visit = |value: &Value| visit(*value);

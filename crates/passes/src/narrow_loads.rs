@@ -128,6 +128,7 @@ impl Copy<'_> {
         few[axis] = few[axis].checked_div(self.run).filter(|_| few[axis].is_multiple_of(self.run))?;
         let ty = Type { element, shape: Shape::from(&few[..]) };
         let mut op = self.function.op(op).op.clone();
+        let elementwise = op.is_elementwise();
         let result = match &mut op {
             Op::Arange { start, .. } => self.arange(*start, &ty),
             Op::Splat { .. } => self.add(op, ty),
@@ -144,13 +145,7 @@ impl Copy<'_> {
                 *value = self.every(*value, permutation[axis] as usize)?;
                 self.add(op, ty)
             }
-            Op::Unary { .. }
-            | Op::Binary { .. }
-            | Op::Compare { .. }
-            | Op::Select { .. }
-            | Op::Cast { .. }
-            | Op::Bitcast { .. }
-            | Op::AddPointer { .. } => {
+            _ if elementwise => {
                 let mut operands: SmallVec<[Value; 3]> = SmallVec::new();
                 op.for_each_operand(|operand| operands.push(operand));
                 let operands: Option<SmallVec<[Value; 3]>> =

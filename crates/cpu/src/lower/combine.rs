@@ -68,18 +68,11 @@ impl Lowering<'_> {
     /// Whether a region consists of elementwise operations, and branches over such.
     fn runs_on_tiles(&self, region: RegionId) -> bool {
         self.function.region(region).ops.iter().all(|&op| match &self.function.op(op).op {
-            Op::Constant(_)
-            | Op::Unary { .. }
-            | Op::Binary { .. }
-            | Op::Compare { .. }
-            | Op::Select { .. }
-            | Op::Fma { .. }
-            | Op::Cast { .. }
-            | Op::Bitcast { .. }
-            | Op::Annotate { .. }
-            | Op::Assume { .. } => true,
+            Op::Constant(_) | Op::Annotate { .. } | Op::Assume { .. } => true,
             Op::If { then, otherwise, .. } => self.runs_on_tiles(*then) && self.runs_on_tiles(*otherwise),
-            _ => false,
+            // Pointers are not folded.
+            Op::AddPointer { .. } => false,
+            op => op.is_elementwise(),
         })
     }
 

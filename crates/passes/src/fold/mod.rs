@@ -122,17 +122,7 @@ impl Folder<'_> {
 
     /// What an operation with one result and no regions becomes, if anything.
     fn simplify(&mut self, op: &Op, ty: &Type, span: Span) -> Option<Folded> {
-        match op {
-            Op::Unary { .. }
-            | Op::Binary { .. }
-            | Op::Compare { .. }
-            | Op::Select { .. }
-            | Op::Fma { .. }
-            | Op::Cast { .. }
-            | Op::Bitcast { .. }
-            | Op::AddPointer { .. } => self.elementwise(op, ty, span),
-            _ => self.shape(op, ty, span),
-        }
+        if op.is_elementwise() { self.elementwise(op, ty, span) } else { self.shape(op, ty, span) }
     }
 
     /// A new operation, folded itself, before the one being looked at.
