@@ -2,11 +2,14 @@
 
 import ast
 import importlib.util
+import inspect
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import tegula.language as tl
 from tegula import _native
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -38,6 +41,44 @@ def generator():
 def test_the_reference_is_up_to_date():
     reference = generator()
     assert reference.TARGET.read_text() == reference.document(), "run `python scripts/reference.py`"
+
+
+def documented():
+    """The page's entry of each function, by its name; libdevice's functions have a row of a table."""
+    reference, entries = generator(), {}
+    for part in reference.TARGET.read_text().partition(reference.MARKER)[2].split("\n### ")[1:]:
+        name, _, text = part.partition("\n")
+        entries[name] = text.partition("\n## ")[0]
+    return entries
+
+
+def is_function(name):
+    value = getattr(tl, name)
+    return callable(value) and not isinstance(value, type) and not inspect.ismodule(value)
+
+
+def test_every_public_name_is_documented():
+    page, entries = generator().TARGET.read_text(), documented()
+    functions = [name for name in tl.__all__ if is_function(name) and not isinstance(getattr(tl, name), tl.dtype)]
+    assert len(functions) > 100
+    # Types, classes, constants and modules are in the part that is written by hand.
+    others = set(tl.__all__) - set(functions)
+    missing = {name for name in others if not re.search(rf"`(@triton|tl)\.{name}\b", page)}
+    missing |= {name for name in functions if name not in entries and f"`tl.{name}" not in page}
+    assert not missing
+    for module in (tl.extra.libdevice, tl.extra.cuda):
+        rows = {name for name in module.__all__ if f"| `{name}(" in page}
+        assert {name for name in module.__all__ if not inspect.ismodule(getattr(module, name))} == rows
+
+
+@pytest.mark.parametrize("name", sorted(documented()))
+def test_an_entry_has_a_signature_a_text_and_an_example(name):
+    signature, text, *rest = documented()[name].strip().split("\n\n")
+    assert re.fullmatch(rf"`(tl(\.\w+)?|x)\.{name}\(.*\)`", signature)
+    assert text.rstrip().endswith(".")
+    example = rest[-1]
+    assert example.startswith("```python\n") and example.rstrip().endswith("```")
+    assert name in example
 
 
 def examples():
