@@ -50,6 +50,10 @@ def rhadd(x, y):
 
 def mul24(x, y):
     """The product of the low 24 bits, with sign, of 32-bit integers."""
+    x = tl.core.to_tensor(x)
+    y = tl.core.to_tensor(y)
+    tl.static_assert(x.dtype.is_int() and x.dtype.primitive_bitwidth == 32, "the operands are 32-bit integers")
+    tl.static_assert(y.dtype.is_int() and y.dtype.primitive_bitwidth == 32, "the operands are 32-bit integers")
     return ((x << 8) >> 8) * ((y << 8) >> 8)
 
 
@@ -140,6 +144,7 @@ def _power_of_two(exponent):
 def ldexp(x, exponent):
     """A float times a power of two, whose exponents are `int32`."""
     n = tl.core.to_tensor(exponent)
+    tl.static_assert(n.dtype.is_int(), "exponents are integers")
     if x.dtype == tl.float64:
         third = tl.minimum(tl.maximum(n, -2200), 2200) // 3
         rest = tl.minimum(tl.maximum(n, -2200), 2200) - 2 * third
