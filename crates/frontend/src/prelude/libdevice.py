@@ -188,9 +188,14 @@ def llround(x):
     return tl.extra.libdevice.round(x).to(tl.int64)
 
 
+def _reciprocal(length, quarter):
+    """One over a length, which may be beyond the largest number; a quarter of it is not."""
+    return tl.where(length == float("inf"), 0.25 / quarter, 1 / length)
+
+
 def rhypot(x, y):
     """One over the length of a vector of two coordinates."""
-    return 1 / tl.extra.libdevice.hypot(x, y)
+    return _reciprocal(tl.extra.libdevice.hypot(x, y), tl.extra.libdevice.hypot(x * 0.25, y * 0.25))
 
 
 def norm3d(x, y, z):
@@ -200,7 +205,7 @@ def norm3d(x, y, z):
 
 def rnorm3d(x, y, z):
     """One over the length of a vector of three coordinates."""
-    return 1 / norm3d(x, y, z)
+    return _reciprocal(norm3d(x, y, z), norm3d(x * 0.25, y * 0.25, z * 0.25))
 
 
 def norm4d(x, y, z, w):
@@ -210,7 +215,7 @@ def norm4d(x, y, z, w):
 
 def rnorm4d(x, y, z, w):
     """One over the length of a vector of four coordinates."""
-    return 1 / norm4d(x, y, z, w)
+    return _reciprocal(norm4d(x, y, z, w), norm4d(x * 0.25, y * 0.25, z * 0.25, w * 0.25))
 
 
 def rcbrt(x):
