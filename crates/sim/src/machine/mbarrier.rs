@@ -26,8 +26,12 @@ pub struct MbarrierState {
     pending: i64,
     /// Bytes that this phase still waits for.
     bytes: i64,
+    /// Whether it has been made, and not given up since.
+    is_live: bool,
     /// Phases that are complete.
-    pub phase: u32,
+    phase: u32,
+    /// The same, with those of the mbarriers that were in this place before.
+    completed: u32,
     /// What those that have arrived in this phase pass on.
     arriving: Knowledge,
     /// What those of complete phases have passed on.
@@ -41,7 +45,7 @@ pub struct MbarrierState {
 impl MbarrierState {
     /// The epoch of the bytes that are counted now.
     pub fn epoch(&self) -> u32 {
-        self.phase + 1
+        self.completed + 1
     }
 }
 
@@ -58,8 +62,7 @@ impl Cluster<'_> {
                 for lane in lanes(at.lanes) {
                     if let Some(index) = self.known_mbarrier(at, place, lane) {
                         self.touch_mbarrier(at, lane, index, true);
-                        let address = self.mbarriers[index].address;
-                        self.mbarrier_places.remove(&address);
+                        self.mbarriers[index].is_live = false;
                     }
                 }
             }
@@ -112,7 +115,8 @@ impl Cluster<'_> {
                 format!("an mbarrier of {count} arrivals: there may be 1 to 2^20 - 1")
             });
         }
-        if self.mbarrier_places.contains_key(&address) {
+        let place = self.mbarrier_places.get(&address).copied();
+        if place.is_some_and(|index| self.mbarriers[index].is_live) {
             self.invalid(at, Some(lane), || {
                 "there is an mbarrier already, which nothing has invalidated".into()
             });
@@ -120,14 +124,22 @@ impl Cluster<'_> {
         let touch = self.touch(at, lane, true, false);
         self.touch_shared(at, address, BYTES, touch);
         self.write_shared(address, BYTES, u64::from(count));
-        self.mbarrier_places.insert(address, self.mbarriers.len());
-        self.mbarriers.push(MbarrierState {
+        // One in the place of another is the same actor, in later epochs.
+        let index = place.unwrap_or_else(|| {
+            self.mbarrier_places.insert(address, self.mbarriers.len());
+            self.mbarriers.push(MbarrierState::default());
+            self.mbarriers.len() - 1
+        });
+        let before = std::mem::take(&mut self.mbarriers[index]);
+        self.mbarriers[index] = MbarrierState {
             address,
+            is_live: true,
+            completed: before.completed + u32::from(place.is_some()),
             expected: count.into(),
             pending: count.into(),
             made: Some(touch.record),
             ..MbarrierState::default()
-        });
+        };
     }
 
     /// The mbarrier at an address that a lane computes; if there is none, that is a finding.
@@ -137,7 +149,8 @@ impl Cluster<'_> {
 
     /// The mbarrier at an address; if there is none, that is a finding.
     pub(super) fn mbarrier_at(&mut self, at: At, lane: usize, address: u32) -> Option<usize> {
-        let index = self.mbarrier_places.get(&address).copied();
+        let index =
+            self.mbarrier_places.get(&address).copied().filter(|&index| self.mbarriers[index].is_live);
         if index.is_none() {
             let inside = Some(u64::from(split(address).1));
             self.fault(at, FindingKind::Uninitialised, Some(lane), inside, None, || {
@@ -202,6 +215,7 @@ impl Cluster<'_> {
             return;
         }
         barrier.phase += 1;
+        barrier.completed += 1;
         barrier.pending = barrier.expected;
         let arriving = std::mem::take(&mut barrier.arriving);
         barrier.released.join(&arriving);
@@ -265,7 +279,7 @@ impl Cluster<'_> {
             let warp = &mut self.warps[at.warp];
             let all = together == warp.live;
             warp.order.acquire(&barrier.released, together, all);
-            warp.order.learn_async(actor, barrier.phase, together, all);
+            warp.order.learn_async(actor, barrier.completed, together, all);
         }
     }
 

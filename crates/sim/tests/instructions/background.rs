@@ -98,6 +98,21 @@ fn arrivals_pass_on_what_was_written() {
 }
 
 #[test]
+fn mbarriers_are_made_anew_in_one_place() {
+    let body =
+        "add.s32 %r10, %r2, 8192; mad.lo.s32 %r4, %r0, 4, %r2; setp.eq.u32 %p0, %r0, 0; mov.u32 %r20, 0;
+        $L1: @%p0 mbarrier.init.shared::cta.b64 [%r10], 32; bar.sync 0;
+        cp.async.ca.shared.global [%r4], [%d1], 4; cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%r10];
+        $L2: mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r10], 0; @!%p1 bra $L2;
+        xor.b32 %r5, %r0, 1; mad.lo.s32 %r5, %r5, 4, %r2; ld.shared.b32 %r3, [%r5]; bar.sync 0;
+        @%p0 mbarrier.inval.shared::cta.b64 [%r10]; bar.sync 0;
+        add.s32 %r20, %r20, 1; setp.lt.s32 %p2, %r20, 2000; @%p2 bra $L1;";
+    assert_eq!(run(32, body, |thread| thread).clean()[6], 7);
+    let twice = "setp.eq.u32 %p0, %r0, 0; @%p0 mbarrier.init.shared::cta.b64 [%r2], 1; @%p0 mbarrier.init.shared::cta.b64 [%r2], 1;";
+    expect(twice, Invalid);
+}
+
+#[test]
 fn boxes_are_copied_with_their_swizzle() {
     // A matrix of 8 rows of 16 words; boxes of 4 rows of 32 bytes.
     let mut words = vec![0u32; 160];
