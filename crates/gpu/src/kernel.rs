@@ -13,6 +13,8 @@ pub struct Options {
     pub num_stages: u32,
     /// At most this many registers a thread; `None` leaves it to the assembler.
     pub max_registers: Option<u32>,
+    /// Whether a product and a sum of fp32 numbers become one instruction that rounds once.
+    pub contracts: bool,
     /// Whether loads may be made by bulk tensor copies, which a launch must make tensor maps for.
     pub bulk_copies: bool,
     /// Whether instructions name the source line they come from (`.loc`).
@@ -21,7 +23,14 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { num_warps: 4, num_stages: 3, max_registers: None, bulk_copies: false, line_info: true }
+        Options {
+            num_warps: 4,
+            num_stages: 3,
+            max_registers: None,
+            contracts: true,
+            bulk_copies: false,
+            line_info: true,
+        }
     }
 }
 

@@ -213,3 +213,29 @@ fn loops_that_multiply_fetch_ahead_on_older_gpus_too() {
     let steady = ["cp.async.wait_group 1;", "ld.shared.v4.b32", "mma.sync", fill, "cp.async.commit_group"];
     in_order(&matmul.ptx, &[&ahead[..], &steady[..]].concat());
 }
+
+#[test]
+fn products_and_sums_are_joined_unless_that_is_unwanted() {
+    let text = "kernel @axpy(%x: *fp32, %y: *fp32) {
+       %0 = arange 0..128 : <128xi32>
+       %1 = splat %x : <128x*fp32>
+       %2 = add_pointer %1, %0 : <128x*fp32>
+       %3 = load %2 : <128xfp32>
+       %4 = mul %3, %3 : <128xfp32>
+       %5 = add %4, %3 : <128xfp32>
+       %6 = splat %y : <128x*fp32>
+       %7 = add_pointer %6, %0 : <128x*fp32>
+       store %7, %5
+     }";
+    let function = tegula_ir::Function::parse(text).expect("the kernel is read");
+    let ptx = |contracts| {
+        let options = Options { contracts, ..Options::default() };
+        compile(&function, Target::portable(80), &options).expect("the kernel compiles").ptx
+    };
+    assert!(ptx(true).contains("fma.rn.f32"));
+    let apart = ptx(false);
+    assert!(
+        apart.contains("mul.rn.f32") && apart.contains("add.rn.f32") && !apart.contains("fma"),
+        "{apart}"
+    );
+}

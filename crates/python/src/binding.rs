@@ -57,7 +57,6 @@ impl Parameter {
 const OTHER_OPTIONS: &[&str] = &[
     "debug",
     "deprecated_fp8_dot_operand_dtypes",
-    "enable_fp_fusion",
     "extern_libs",
     "grf_mode",
     "instrumentation_mode",
@@ -75,8 +74,15 @@ const OTHER_OPTIONS: &[&str] = &[
 ];
 
 /// The names of [`Options`].
-const OPTIONS: &[&str] =
-    &["num_warps", "num_stages", "num_ctas", "maxnreg", "launch_cooperative_grid", "launch_pdl"];
+const OPTIONS: &[&str] = &[
+    "num_warps",
+    "num_stages",
+    "num_ctas",
+    "maxnreg",
+    "enable_fp_fusion",
+    "launch_cooperative_grid",
+    "launch_pdl",
+];
 
 /// Fills a place for each parameter from a call's arguments and the defaults.
 ///

@@ -15,6 +15,8 @@ pub struct Options {
     pub maxnreg: Option<u32>,
     /// Whether all programs run at once, so that they may wait for one another (`launch_cooperative_grid`).
     pub cooperative: bool,
+    /// Whether a product and a sum of floats become one instruction that rounds once (`enable_fp_fusion`); the CPU never does that.
+    pub contracts: bool,
     /// Whether the code may be one that launches must make tensor maps for, as this crate's do.
     pub bulk_copies: bool,
     /// Whether the launch may begin before the one before it has ended (`launch_pdl`).
@@ -29,6 +31,7 @@ impl Default for Options {
             num_ctas: 1,
             maxnreg: None,
             cooperative: false,
+            contracts: true,
             bulk_copies: true,
             overlapping: false,
         }
@@ -64,6 +67,7 @@ impl Options {
                 Ok(registers) if registers > 0 => self.maxnreg = Some(registers),
                 _ => return refuse("positive"),
             },
+            "enable_fp_fusion" => self.contracts = value != 0,
             "launch_cooperative_grid" => self.cooperative = value != 0,
             "launch_pdl" => self.overlapping = value != 0,
             _ => return Ok(false),

@@ -27,7 +27,8 @@ impl Lowering<'_> {
         let result = data.results[0];
         let mut operands: Vec<Value> = Vec::new();
         data.op.for_each_operand(|value| operands.push(value));
-        let contracted = contraction::of(function, &self.users, id);
+        let contracted =
+            if self.options.contracts { contraction::of(function, &self.users, id) } else { None };
         let computation = match &contracted {
             Some(contraction) => {
                 operands = contraction.operands.to_vec();

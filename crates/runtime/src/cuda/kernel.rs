@@ -215,6 +215,7 @@ impl Generated {
             num_warps: options.num_warps,
             num_stages: options.num_stages,
             max_registers: options.maxnreg,
+            contracts: options.contracts,
             bulk_copies: options.bulk_copies,
             line_info: true,
         };
