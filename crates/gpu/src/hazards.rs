@@ -7,6 +7,7 @@
 //! different arrays, or the same places in the same threads, unless several threads hold copies of a place.
 
 use crate::layouts::{Assignment, LayoutId};
+use crate::nesting::{contains, encloses};
 use crate::roots::Roots;
 use rustc_hash::FxHashSet;
 use tegula_ir::{Element, Function, Op, OpId, RegionId, Value, ValueDef};
@@ -100,26 +101,13 @@ impl Walk<'_> {
     fn outdated(&self, accesses: Vec<Access>, regions: &[RegionId]) -> Vec<Access> {
         let computed = |pointer| match self.function.value(pointer).def {
             ValueDef::Param(_) => false,
-            ValueDef::Result { op, .. } => regions.iter().any(|&region| self.contains(region, op)),
-            ValueDef::RegionArg { region, .. } => regions.iter().any(|&outer| self.encloses(outer, region)),
+            ValueDef::Result { op, .. } => regions.iter().any(|&region| contains(self.function, region, op)),
+            ValueDef::RegionArg { region, .. } => {
+                regions.iter().any(|&outer| encloses(self.function, outer, region))
+            }
         };
         let renew = |access: Access| Access { stale: access.stale || computed(access.pointer), ..access };
         accesses.into_iter().map(renew).collect()
-    }
-
-    /// Whether an operation is listed in a region, or in one inside it.
-    fn contains(&self, region: RegionId, op: OpId) -> bool {
-        self.function.region(region).ops.iter().any(|&other| {
-            other == op || self.function.op(other).op.regions().iter().any(|&inner| self.contains(inner, op))
-        })
-    }
-
-    /// Whether a region is another, or lies inside it.
-    fn encloses(&self, outer: RegionId, region: RegionId) -> bool {
-        outer == region
-            || self.function.region(outer).ops.iter().any(|&op| {
-                self.function.op(op).op.regions().iter().any(|&inner| self.encloses(inner, region))
-            })
     }
 
     fn access(&mut self, op: OpId, pointer: Value, writes: bool, open: &mut Vec<Access>) {

@@ -33,6 +33,7 @@ mod hazards;
 mod kernel;
 mod layouts;
 mod lower;
+mod nesting;
 mod padding;
 mod residency;
 mod roots;

@@ -11,39 +11,21 @@
 //! ([`AxisAnalysis::of_indices`]); not one of the passes of [`crate::optimise`].
 
 use crate::AxisAnalysis;
-use tegula_ir::{BinaryOp, Function, Literal, Op, OpId, RegionId, Type, Value, ValueDef};
+use crate::rebuild::rebuild;
+use tegula_ir::{BinaryOp, Function, Literal, Op, OpId, Type, Value, ValueDef};
 
 /// Simplifies every quotient and remainder, once. Returns whether there was one to simplify.
 pub fn simplify_index_arithmetic(function: &mut Function, axis: &AxisAnalysis) -> bool {
     let body = function.body;
-    let mut simplify = Simplify { function, axis, changed: false };
-    simplify.region(body);
-    simplify.changed
+    rebuild(function, body, &mut |function, id, before| Simplify { function, axis }.simpler(id, before))
 }
 
 struct Simplify<'a> {
     function: &'a mut Function,
     axis: &'a AxisAnalysis,
-    changed: bool,
 }
 
 impl Simplify<'_> {
-    fn region(&mut self, region: RegionId) {
-        let ops = std::mem::take(&mut self.function.region_mut(region).ops);
-        let mut rebuilt = Vec::with_capacity(ops.len());
-        for id in ops {
-            for inner in self.function.op(id).op.regions() {
-                self.region(inner);
-            }
-            if let Some(op) = self.simpler(id, &mut rebuilt) {
-                self.function.op_mut(id).op = op;
-                self.changed = true;
-            }
-            rebuilt.push(id);
-        }
-        self.function.region_mut(region).ops = rebuilt;
-    }
-
     /// What an operation can be instead; what that needs is added to the operations before.
     fn simpler(&mut self, id: OpId, before: &mut Vec<OpId>) -> Option<Op> {
         let Op::Binary { op: op @ (BinaryOp::Div | BinaryOp::Rem), lhs, rhs } = self.function.op(id).op

@@ -18,6 +18,7 @@ mod index_arithmetic;
 mod launch_check;
 mod licm;
 mod narrow_loads;
+mod rebuild;
 mod replacement;
 mod uniform;
 mod uses;

@@ -12,90 +12,57 @@
 //! read where nobody else needs it. For targets that want it; not one of the passes of [`crate::optimise`].
 
 use crate::AxisAnalysis;
+use crate::rebuild::rebuild;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use tegula_ir::{
-    BinaryOp, Function, Literal, Op, OpId, RegionId, Scalar, Shape, Span, Type, Value, ValueDef,
-};
+use tegula_ir::{BinaryOp, Function, Literal, Op, OpId, Scalar, Shape, Span, Type, Value, ValueDef};
 
 /// Narrows every load whose pointers, mask and replacements repeat. Returns whether there was one.
 pub fn narrow_loads(function: &mut Function, axis: &AxisAnalysis) -> bool {
-    let mut narrow = Narrow { function, axis, changed: false };
-    narrow.region(narrow.function.body);
-    narrow.changed
+    let body = function.body;
+    rebuild(function, body, &mut |function, id, before| narrowed(function, axis, id, before))
 }
 
-struct Narrow<'a> {
-    function: &'a mut Function,
-    axis: &'a AxisAnalysis,
-    changed: bool,
-}
-
-impl Narrow<'_> {
-    fn region(&mut self, region: RegionId) {
-        let ops = std::mem::take(&mut self.function.region_mut(region).ops);
-        let mut rebuilt = Vec::with_capacity(ops.len());
-        for id in ops {
-            for inner in self.function.op(id).op.regions() {
-                self.region(inner);
-            }
-            self.load(id, &mut rebuilt);
-            rebuilt.push(id);
-        }
-        self.function.region_mut(region).ops = rebuilt;
+/// The repetition that an operation becomes if it is a load that repeats; what is needed for it is added to the operations before.
+fn narrowed(function: &mut Function, axes: &AxisAnalysis, id: OpId, before: &mut Vec<OpId>) -> Option<Op> {
+    let Op::Load { pointer, mask, other, cache, eviction, volatile: false } = function.op(id).op else {
+        return None;
+    };
+    let shape = function.ty(pointer).shape.clone();
+    let operands: SmallVec<[Value; 3]> = [Some(pointer), mask, other].into_iter().flatten().collect();
+    let run = |axis: usize| {
+        let shortest = operands.iter().map(|&value| axes.of(value).constancy(axis)).min();
+        let run = shortest.unwrap_or(1).max(1).min(shape[axis]);
+        run & run.wrapping_neg()
+    };
+    if shape.iter().any(|extent| !extent.is_power_of_two()) {
+        return None;
     }
-
-    /// Narrows an operation if it is a load that repeats; what is needed for it is added to the operations before.
-    fn load(&mut self, id: OpId, before: &mut Vec<OpId>) {
-        let Op::Load { pointer, mask, other, cache, eviction, volatile: false } = self.function.op(id).op
-        else {
-            return;
-        };
-        let shape = self.function.ty(pointer).shape.clone();
-        let operands: SmallVec<[Value; 3]> = [Some(pointer), mask, other].into_iter().flatten().collect();
-        let run = |axis: usize| {
-            let shortest = operands.iter().map(|&value| self.axis.of(value).constancy(axis)).min();
-            let run = shortest.unwrap_or(1).max(1).min(shape[axis]);
-            run & run.wrapping_neg()
-        };
-        if shape.iter().any(|extent| !extent.is_power_of_two()) {
-            return;
-        }
-        let Some((axis, run)) = (0..shape.rank()).map(|axis| (axis, run(axis))).find(|&(_, run)| run > 1)
-        else {
-            return;
-        };
-        let span = self.function.op(id).span;
-        let mut copy =
-            Copy { function: self.function, run, span, made: Vec::new(), known: FxHashMap::default() };
-        let narrowed: Option<SmallVec<[Value; 3]>> =
-            operands.iter().map(|&value| copy.every(value, axis)).collect();
-        let Some(narrowed) = narrowed else { return };
-        let mut narrowed = narrowed.into_iter();
-        let mut next = |value: Option<Value>| value.and_then(|_| narrowed.next());
-        let (pointer, mask, other) = (next(Some(pointer)), next(mask), next(other));
-        let Some(pointer) = pointer else { return };
-        let element = copy.function.ty(copy.function.op(id).results[0]).element;
-        let few = copy.function.ty(pointer).shape.clone();
-        let load = Op::Load { pointer, mask, other, cache, eviction, volatile: false };
-        let loaded = copy.add(load, Type { element, shape: few.clone() });
-        // The original operation becomes the repetition, so that its users need not change.
-        let repeat = if few[axis] == 1 {
-            Op::Broadcast { value: loaded }
-        } else {
-            let mut apart: Vec<u32> = few.iter().copied().collect();
-            apart.insert(axis + 1, 1);
-            let op = Op::ExpandDims { value: loaded, axis: axis as u8 + 1 };
-            let expanded = copy.add(op, Type { element, shape: Shape::from(&apart[..]) });
-            apart[axis + 1] = run;
-            let op = Op::Broadcast { value: expanded };
-            let repeated = copy.add(op, Type { element, shape: Shape::from(&apart[..]) });
-            Op::Reshape { value: repeated }
-        };
-        before.append(&mut copy.made);
-        self.function.op_mut(id).op = repeat;
-        self.changed = true;
-    }
+    let (axis, run) = (0..shape.rank()).map(|axis| (axis, run(axis))).find(|&(_, run)| run > 1)?;
+    let span = function.op(id).span;
+    let mut copy = Copy { function, run, span, made: Vec::new(), known: FxHashMap::default() };
+    let pointer = copy.every(pointer, axis)?;
+    let mask = if let Some(mask) = mask { Some(copy.every(mask, axis)?) } else { None };
+    let other = if let Some(other) = other { Some(copy.every(other, axis)?) } else { None };
+    let element = copy.function.ty(copy.function.op(id).results[0]).element;
+    let few = copy.function.ty(pointer).shape.clone();
+    let load = Op::Load { pointer, mask, other, cache, eviction, volatile: false };
+    let loaded = copy.add(load, Type { element, shape: few.clone() });
+    // The original operation becomes the repetition, so that its users need not change.
+    let repeat = if few[axis] == 1 {
+        Op::Broadcast { value: loaded }
+    } else {
+        let mut apart: Vec<u32> = few.iter().copied().collect();
+        apart.insert(axis + 1, 1);
+        let op = Op::ExpandDims { value: loaded, axis: axis as u8 + 1 };
+        let expanded = copy.add(op, Type { element, shape: Shape::from(&apart[..]) });
+        apart[axis + 1] = run;
+        let op = Op::Broadcast { value: expanded };
+        let repeated = copy.add(op, Type { element, shape: Shape::from(&apart[..]) });
+        Op::Reshape { value: repeated }
+    };
+    before.append(&mut copy.made);
+    Some(repeat)
 }
 
 /// Makes blocks of every so many-th element of others.

@@ -9,6 +9,7 @@
 //! not to wrap around, as an address that did would lead nowhere.
 
 use super::polynomial::{Polynomial, Symbol};
+use crate::nesting::{contains, encloses};
 use rustc_hash::FxHashMap;
 use tegula_ir::{BinaryOp, Function, Literal, Op, OpId, RegionId, Value, ValueDef};
 
@@ -111,25 +112,11 @@ impl<'f> Forms<'f> {
         let is_integer = ty.element.as_scalar().is_some_and(|scalar| scalar.is_int());
         let is_outside = match self.function.value(value).def {
             ValueDef::Param(_) => true,
-            ValueDef::Result { op, .. } => !self.is_inside(self.body, op),
-            ValueDef::RegionArg { region, .. } => !self.encloses(self.body, region),
+            ValueDef::Result { op, .. } => !contains(self.function, self.body, op),
+            ValueDef::RegionArg { region, .. } => !encloses(self.function, self.body, region),
         };
         let form = Affine::scalar(Polynomial::symbol(Symbol::Value(value)));
         (ty.is_scalar() && is_integer && is_outside).then_some(form)
-    }
-
-    fn is_inside(&self, region: RegionId, op: OpId) -> bool {
-        self.function.region(region).ops.iter().any(|&other| {
-            other == op || self.function.op(other).op.regions().iter().any(|&inner| self.is_inside(inner, op))
-        })
-    }
-
-    fn encloses(&self, outer: RegionId, region: RegionId) -> bool {
-        let mut ops = self.function.region(outer).ops.iter();
-        outer == region
-            || ops.any(|&op| {
-                self.function.op(op).op.regions().iter().any(|&inner| self.encloses(inner, region))
-            })
     }
 
     fn decompose(&mut self, value: Value) -> Option<Affine> {

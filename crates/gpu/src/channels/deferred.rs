@@ -4,6 +4,7 @@
 //! still be at it when the next iteration begins.
 
 use crate::layouts::{Assignment, Operand, Unit};
+use crate::nesting::is_within;
 use crate::users::{User, Users};
 use rustc_hash::{FxHashMap, FxHashSet};
 use tegula_ir::{Function, Op, OpId, RegionId, Scalar, Value, ValueDef};
@@ -56,7 +57,7 @@ pub(super) fn carried_products(
     users: &Users,
 ) -> FxHashMap<OpId, Carried> {
     let region = function.region(body);
-    let position = |op: OpId| region.ops.iter().position(|&other| encloses(function, other, op));
+    let position = |op: OpId| region.ops.iter().position(|&other| is_within(function, other, op));
     let mut carried = FxHashMap::default();
     for (place, &value) in region.yields.iter().enumerate() {
         let argument = region.args[place + 1];
@@ -80,17 +81,6 @@ pub(super) fn carried_products(
         }
     }
     carried
-}
-
-/// Whether an operation is another, or contains it.
-fn encloses(function: &Function, outer: OpId, op: OpId) -> bool {
-    outer == op
-        || function
-            .op(outer)
-            .op
-            .regions()
-            .iter()
-            .any(|&region| function.region(region).ops.iter().any(|&inner| encloses(function, inner, op)))
 }
 
 /// Whether a product takes its own accumulator as another operand too.

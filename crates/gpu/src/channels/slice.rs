@@ -77,7 +77,7 @@ impl Slice {
 
 /// Whether an operation can be computed for iterations that may never come: it is pure, and no thread waits for another.
 fn runs_ahead(op: &Op) -> bool {
-    matches!(
+    let is_plain = matches!(
         op,
         Op::Constant(_)
             | Op::ProgramId { .. }
@@ -87,16 +87,9 @@ fn runs_ahead(op: &Op) -> bool {
             | Op::Broadcast { .. }
             | Op::ExpandDims { .. }
             | Op::Transpose { .. }
-            | Op::Unary { .. }
-            | Op::Binary { .. }
-            | Op::Compare { .. }
-            | Op::Select { .. }
-            | Op::Fma { .. }
-            | Op::Cast { .. }
-            | Op::Bitcast { .. }
-            | Op::AddPointer { .. }
             | Op::Annotate { .. }
-    )
+    );
+    is_plain || op.is_elementwise()
 }
 
 /// Whether a value gets from its home to where it is wanted without shared memory, whose barriers would stand in the way of the

@@ -177,18 +177,8 @@ impl Lowering<'_> {
     pub(super) fn release_stage(&mut self, barriers: Register, condition: Option<Register>) {
         let lane = Some(self.where_zero(31));
         let guard = self.code.both(lane, condition).map(holds);
-        self.code.push_if(
-            guard,
-            MbarrierArrive {
-                op: MbarrierArriveOp::Arrive,
-                ordering: None,
-                scope: None,
-                space: Space::SharedCta,
-                state: None,
-                address: Address::register(barriers, EMPTY),
-                count: None,
-            },
-        );
+        let empty = Address::register(barriers, EMPTY);
+        self.code.push_if(guard, arrival(MbarrierArriveOp::Arrive, empty, None));
     }
 
     /// Asks for the copies of a stage, if the iteration that reads it will be.
@@ -205,18 +195,8 @@ impl Lowering<'_> {
         let first = Some(self.is_first_thread());
         let guard = self.code.both(first, Some(alive)).map(holds);
         let bytes: u32 = plan.copies.iter().map(|copy| copy.bytes).sum();
-        self.code.push_if(
-            guard,
-            MbarrierArrive {
-                op: MbarrierArriveOp::ArriveExpectTransaction,
-                ordering: None,
-                scope: None,
-                space: Space::SharedCta,
-                state: None,
-                address: position.barriers.into(),
-                count: Some(Operand::Integer(bytes.into())),
-            },
-        );
+        let (op, bytes) = (MbarrierArriveOp::ArriveExpectTransaction, Operand::Integer(bytes.into()));
+        self.code.push_if(guard, arrival(op, position.barriers.into(), Some(bytes)));
         for ((copy, source), &(_, tile)) in plan.copies.iter().zip(sources).zip(&plan.tiles) {
             for &(moved, offset) in &copy.boxes {
                 let coordinate = |axis: usize, lowering: &mut Self| match moved[axis] {
@@ -268,4 +248,10 @@ impl Lowering<'_> {
         let parity = code.select(Type::B32, is_end, other.into(), position.parity.into());
         code.assign(position.parity, parity);
     }
+}
+
+/// An arrival at a barrier of this block.
+fn arrival(op: MbarrierArriveOp, address: Address, count: Option<Operand>) -> MbarrierArrive {
+    let space = Space::SharedCta;
+    MbarrierArrive { op, ordering: None, scope: None, space, state: None, address, count }
 }

@@ -80,8 +80,6 @@ impl Lowering<'_> {
                 (Some(self.tile_operand(place, 1, WARPGROUP_ROWS, element_bytes, groups)), Vec::new())
             }
             Source::Fragment { layout, .. } => {
-                // In a loop, the product before may still read these registers.
-                self.finish_products();
                 let elements = self.fragment(lhs, layout);
                 (None, self.operand_words(lhs, &elements))
             }
