@@ -1,6 +1,6 @@
 """The simulator computes what GPUs of sm_90 compute: kernels of all kinds, compared as `agreement` says.
 
-Where there is no such GPU, the simulator is compared with itself under another order of warps, on which nothing depends.
+Where there is no such GPU, the simulator is compared with itself under another order of warps: nothing depends on it.
 
     python -m pytest tests/hardware
 """
