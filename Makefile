@@ -43,13 +43,13 @@ python-tests: $(VENV)/.installed $(VENV)/.test-tools
 	cargo build --package tegula --locked --quiet
 	TEGULA_BINARY=$(abspath $(TARGET))/debug/tegula $(BIN)/python -m pytest tests
 
-# Kernels through the GPU back end and the simulator: the tests that speak of results, not of the CPU.
-SIMULATED := $(addprefix tests/test_,$(addsuffix .py,aggregates arguments atomic_access autotune bessel bulk_copies inline_assembly \
+# Kernels through the GPU back end and the simulator: the language case by case, and other tests that speak of results.
+SIMULATED := tests/conformance $(addprefix tests/test_,$(addsuffix .py,aggregates arguments atomic_access autotune bessel bulk_copies inline_assembly \
 	returned_constants simulator sort textbook))
 
 simulator-tests: $(VENV)/.installed $(VENV)/.test-tools
 	cargo build --package tegula --locked --quiet
-	for target in sim:sm_80 sim:sm_90; do \
+	for target in sim:sm_80 sim:sm_90a; do \
 		TEGULA_TARGET=$$target TEGULA_BINARY=$(abspath $(TARGET))/debug/tegula \
 			$(BIN)/python -m pytest $(SIMULATED) || exit 1; \
 	done

@@ -206,7 +206,19 @@ def fma_ru(x, y, z):
 
 def rsqrt_rn(x):
     """One over the square root, rounded to nearest even."""
-    return (1 / tl.sqrt(x.to(tl.float64))).to(x.dtype)
+    if x.dtype == tl.float32:
+        return (1 / tl.sqrt(x.to(tl.float64))).to(tl.float32)
+    # Squares and errors of these neither overflow nor underflow.
+    small, large = x < 2.0**-900, x > 2.0**900
+    x = tl.where(small, x * 2.0**200, tl.where(large, x * 2.0**-200, x))
+    near = 1 / tl.sqrt(x)
+    square = near * near
+    product = x * square
+    square_error, product_error = tl.fma(near, near, -square), tl.fma(x, square, -product)
+    # How far `x * near * near` is from 1, twice the relative error of `near`.
+    distance = ((1.0 - product) - product_error) - x * square_error
+    root = tl.where((x > 0) & (x < float("inf")), tl.fma(near, 0.5 * distance, near), near)
+    return tl.where(small, root * 2.0**100, tl.where(large, root * 2.0**-100, root))
 
 
 def double2float_rn(x):

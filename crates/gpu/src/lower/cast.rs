@@ -18,7 +18,7 @@ impl Lowering<'_> {
         }
         match (from.is_float(), to.is_float()) {
             (false, false) => Ok(self.integer_to_integer(from, to, value)),
-            (false, true) => self.integer_to_float(from, to, value),
+            (false, true) => self.integer_to_float(from, to, from.bits() <= f32::MANTISSA_DIGITS, value),
             (true, false) => Ok(self.float_to_integer(from, to, value)),
             (true, true) => self.float_to_float(from, to, rounding, value),
         }
@@ -50,7 +50,14 @@ impl Lowering<'_> {
         }
     }
 
-    fn integer_to_float(&mut self, from: Scalar, to: Scalar, value: Register) -> Result<Register> {
+    /// `fits` says that fp32 holds the integer.
+    pub(super) fn integer_to_float(
+        &mut self,
+        from: Scalar,
+        to: Scalar,
+        fits: bool,
+        value: Register,
+    ) -> Result<Register> {
         let value = if from == Scalar::Int1 { self.code.number_of(value) } else { value };
         let source = integer_type(from.into());
         let nearest = Some(PtxRounding::Nearest);
@@ -58,8 +65,12 @@ impl Lowering<'_> {
             Scalar::Float64 => Ok(self.code.convert(Type::F64, source, nearest, value)),
             Scalar::Float32 => Ok(self.code.convert(Type::F32, source, nearest, value)),
             Scalar::Float16 => Ok(self.code.convert(Type::F16, source, nearest, value)),
+            // A second rounding must not see the first.
             _ => {
-                let wide = self.code.convert(Type::F32, source, nearest, value);
+                let wide = match fits {
+                    true => self.code.convert(Type::F32, source, nearest, value),
+                    false => self.rounded_to_odd(source, value),
+                };
                 self.narrow_float(to, wide, Rounding::NearestEven)
             }
         }
@@ -91,7 +102,7 @@ impl Lowering<'_> {
                 Scalar::Float16 => return Ok(self.code.convert(Type::F16, Type::F64, ptx_rounding, value)),
                 _ => {}
             }
-            let narrow = self.rounded_to_odd(value);
+            let narrow = self.rounded_to_odd(Type::F64, value);
             return self.narrow_float(to, narrow, rounding);
         }
         let wide = self.widen_float(from, value);
@@ -101,12 +112,14 @@ impl Lowering<'_> {
         self.narrow_float(to, wide, rounding)
     }
 
-    /// fp64 to fp32 so that a further rounding to fewer bits is as if from fp64: where bits are lost, the last is set.
-    fn rounded_to_odd(&mut self, value: Register) -> Register {
+    /// fp64, or an integer of 32 bits or more, to fp32 so that a further rounding to fewer bits is as if from there: where bits are
+    /// lost, the last is set.
+    fn rounded_to_odd(&mut self, source: Type, value: Register) -> Register {
         let code = &mut self.code;
-        let cut = code.convert(Type::F32, Type::F64, Some(PtxRounding::Zero), value);
-        let back = code.convert(Type::F64, Type::F32, None, cut);
-        let inexact = code.compare(Comparison::NotEqual, Type::F64, back.into(), value.into());
+        let cut = code.convert(Type::F32, source, Some(PtxRounding::Zero), value);
+        let back_rounding = if source == Type::F64 { None } else { Some(PtxRounding::ZeroInteger) };
+        let back = code.convert(source, Type::F32, back_rounding, cut);
+        let inexact = code.compare(Comparison::NotEqual, source, back.into(), value.into());
         let odd = code.math(MathOp::Or, Type::B32, &[cut.into(), Operand::Integer(1)]);
         code.select(Type::B32, inexact, odd.into(), cut.into())
     }

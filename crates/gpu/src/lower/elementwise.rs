@@ -5,6 +5,7 @@
 
 use super::contraction::{self, Contraction};
 use super::element::{bits_type, class_of, integer_type};
+use super::magnitude::magnitude_bits;
 use super::{Lowering, Registers, Result};
 use crate::layouts::LayoutId;
 use rustc_hash::FxHashMap;
@@ -131,7 +132,12 @@ impl Lowering<'_> {
             }
             Op::Fma { .. } => self.fma(self.scalar_type(result), arguments),
             Op::Cast { value, rounding } => {
-                self.cast(self.scalar_type(*value), self.scalar_type(result), *rounding, arguments[0])
+                let (from, to) = (self.scalar_type(*value), self.scalar_type(result));
+                if from.is_int() && to.is_float() {
+                    let fits = magnitude_bits(self.function, *value) <= f32::MANTISSA_DIGITS;
+                    return self.integer_to_float(from, to, fits, arguments[0]);
+                }
+                self.cast(from, to, *rounding, arguments[0])
             }
             Op::Bitcast { value } => {
                 Ok(self.bitcast(self.element(*value), self.element(result), arguments[0]))

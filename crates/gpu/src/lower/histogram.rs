@@ -15,11 +15,11 @@ impl Lowering<'_> {
         let base = self.begin_scratch(u64::from(bins.next_power_of_two()) * 4)?;
         let zero = self.code.copy(Type::B32, Operand::Integer(0));
         let positions = self.positions(home, &shape);
-        let inside = self.inside(home, &shape);
         let int32 = Scalar::Int32.into();
-        for (&position, inside) in positions.iter().zip(inside) {
+        // Positions of the padding lie in the scratch area too, which is as large as the next power of two.
+        for &position in &positions {
             let address = self.scratch_address(base, position, 4).into();
-            self.store_vector(Space::Shared, int32, address, &[zero], inside.map(holds), |store| store);
+            self.store_vector(Space::Shared, int32, address, &[zero], None, |store| store);
         }
         self.publish_scratch();
         let (layout, registers) = self.anywhere(value);
@@ -49,11 +49,8 @@ impl Lowering<'_> {
             self.code.push_if(Some(holds(counts)), add);
         }
         self.publish_scratch();
-        let mut counts: Vec<Register> = Vec::new();
-        for position in positions {
-            // Positions of the padding lie in the scratch area too, which is as large as the next power of two.
-            counts.push(self.fetch(base, position, int32));
-        }
+        let counts: Vec<Register> =
+            positions.into_iter().map(|position| self.fetch(base, position, int32)).collect();
         self.define_block(result, home, counts)
     }
 }

@@ -3,7 +3,7 @@
 //! | file | what it lowers |
 //! |---|---|
 //! | `control` | regions, loops and branches |
-//! | `elementwise`, `contraction`, `cast`, `float8` | arithmetic, comparisons, conversions of numbers |
+//! | `elementwise`, `contraction`, `cast`, `magnitude`, `float8` | arithmetic, comparisons, conversions of numbers |
 //! | `math` | functions of real numbers |
 //! | `shape` | index blocks, splats and what renames or moves elements |
 //! | `convert` | conversions between layouts |
@@ -30,6 +30,7 @@ mod elementwise;
 mod emit;
 mod float8;
 mod histogram;
+mod magnitude;
 mod math;
 mod memory;
 mod multiply_add;
