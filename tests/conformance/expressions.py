@@ -125,8 +125,16 @@ def draw(rng, dtype, shape, low=None, high=None):
 
 def any_bits(rng, dtype, shape):
     """Random bits of a type: all its values are as likely, NaN and infinities too."""
-    size = TORCH[dtype].itemsize
-    return torch.from_numpy(rng.integers(0, 256, (*shape, size), np.uint8)).view(TORCH[dtype]).reshape(shape)
+    x = torch.empty(shape, dtype=TORCH[dtype])
+    x.reshape(-1).view(torch.uint8).numpy()[:] = rng.integers(0, 256, x.numel() * x.itemsize, np.uint8)
+    return x
+
+
+def octets(x):
+    """The bytes of a tensor's elements, along a last dimension."""
+    # A copy of truth values is of zeros and ones.
+    x = x.view(torch.uint8) if x.itemsize == 1 else x
+    return x.clone(memory_format=torch.contiguous_format).view(torch.uint8).reshape(*x.shape, x.itemsize)
 
 
 def exact(x):

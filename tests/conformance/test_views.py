@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from expressions import NUMBERS, TORCH, any_bits, check, draw, evaluate, exact
+from expressions import NUMBERS, any_bits, check, draw, evaluate, exact, octets
 
 import tegula as triton
 
@@ -13,11 +13,6 @@ TYPES = ("int1", *NUMBERS, "float8e4nv", "float8e5")
 #: Shapes with as many elements.
 RESHAPED = [((12,), (3, 4)), ((3, 4), (12,)), ((3, 4), (4, 3)), ((2, 3, 4), (6, 4)), ((64, 32), (16, 128)),
             ((1, 7), (7,)), ((7, 33), (11, 21)), ((256,), (2, 4, 8, 4)), ((1,), (1, 1, 1)), ((16, 2), (2, 16))]
-
-
-def octets(x):
-    """The bytes of a tensor's elements, along a last dimension."""
-    return x.contiguous().view(TORCH["uint8"]).numpy().reshape(*x.shape, x.itemsize)
 
 
 @pytest.mark.parametrize("dtype", TYPES)
@@ -151,8 +146,8 @@ def test_bits_stay_as_they_are(rng, dtype):
     """What only moves elements moves NaNs of any bits."""
     x = any_bits(rng, dtype, (8, 4)) if dtype != "int1" else draw(rng, dtype, (8, 4))
     moved = evaluate("tl.trans(tl.reshape(tl.flip(x), 4, 8))", x, into=dtype, shape=(8, 4))
-    wanted = octets(x)[:, ::-1].reshape(4, 8, -1).transpose(1, 0, 2)
-    assert np.array_equal(octets(moved), wanted)
+    wanted = octets(x).flip(1).reshape(4, 8, -1).transpose(0, 1)
+    assert octets(moved).equal(wanted)
 
 
 #: Blocks that are made of constants, and what numpy makes.
