@@ -95,7 +95,7 @@ impl Demand<'_> {
                     match operand {
                         Operand::Fragment { id, .. } | Operand::Scratch { id } => self.want(value, *id),
                         Operand::Stored { .. } => self.want_anywhere(value),
-                        Operand::Staged { .. } => {}
+                        Operand::Staged { .. } | Operand::Read { .. } => {}
                     }
                 }
                 if let Some(accumulator) = accumulator {

@@ -67,12 +67,8 @@ impl Assignment {
 
     /// The tile of a load that is staged.
     pub fn tile_of(&self, load: OpId) -> Option<&SharedTile> {
-        self.products.values().find_map(|product| {
-            [&product.lhs, &product.rhs].into_iter().find_map(|operand| match operand {
-                Operand::Staged { staged, tile } if staged.load == load => Some(tile),
-                _ => None,
-            })
-        })
+        let mut tiles = self.products.values().flat_map(Product::staged);
+        tiles.find_map(|(staged, tile)| (staged.load == load).then_some(tile))
     }
 
     /// The layout of a value that has a home.

@@ -34,10 +34,23 @@ pub(crate) enum Operand {
     Fragment { layout: Layout, id: LayoutId },
     /// The tile of a load.
     Staged { staged: Staged, tile: SharedTile },
+    /// The tile of a load, from which each thread takes its fragment: `layout` is as the instruction numbers the registers, over the
+    /// axes of the tile.
+    Read { staged: Staged, tile: SharedTile, layout: Layout },
     /// A tile to which the threads store what they have. Axis `i` of the instruction's operand is axis `axes[i]` of the tile.
     Stored { tile: SharedTile, axes: [u8; 2] },
     /// Scratch memory, to which the threads store it from this layout.
     Scratch { id: LayoutId },
+}
+
+impl Operand {
+    /// The load from whose tile it is read, and the tile.
+    pub fn staged(&self) -> Option<(&Staged, &SharedTile)> {
+        match self {
+            Operand::Staged { staged, tile } | Operand::Read { staged, tile, .. } => Some((staged, tile)),
+            _ => None,
+        }
+    }
 }
 
 /// How a product is computed.
@@ -67,11 +80,13 @@ impl Product {
     }
 
     /// The operands that are read from the tiles of loads.
-    pub fn staged(&self) -> impl Iterator<Item = &Staged> {
-        [&self.lhs, &self.rhs].into_iter().filter_map(|operand| match operand {
-            Operand::Staged { staged, .. } => Some(staged),
-            _ => None,
-        })
+    pub fn staged(&self) -> impl Iterator<Item = (&Staged, &SharedTile)> {
+        [&self.lhs, &self.rhs].into_iter().filter_map(Operand::staged)
+    }
+
+    /// Whether threads store the right operand to a tile first, and wait for one another.
+    fn stores_right(&self) -> bool {
+        matches!(self.rhs, Operand::Stored { .. })
     }
 
     /// Plans a product anew without the tiles of loads.
@@ -93,22 +108,28 @@ pub(super) struct Shapes {
     pub result: Vec<u64>,
     /// The extent of K, padded.
     pub depth: u64,
+    pub precision: DotPrecision,
 }
 
 impl Shapes {
     fn of(function: &Function, op: OpId) -> Shapes {
         let data = function.op(op);
-        let Op::Dot { lhs, rhs, .. } = &data.op else { unreachable!("only products are planned") };
+        let Op::Dot { lhs, rhs, precision, .. } = &data.op else { unreachable!("only products are planned") };
         let types = [*lhs, *rhs, data.results[0]].map(|value| function.ty(value));
         let elements = types.map(|ty| ty.element.as_scalar().expect("products are of numbers"));
         let depth = u64::from(*types[0].shape.last().expect("operands are matrices")).next_power_of_two();
-        Shapes { elements, result: padded(&types[2].shape), depth }
+        Shapes { elements, result: padded(&types[2].shape), depth, precision: *precision }
+    }
+
+    /// Whether fp32 is multiplied as tf32.
+    pub fn are_tf32(&self) -> bool {
+        self.elements == [Scalar::Float32; 3] && self.precision == DotPrecision::Tf32
     }
 
     /// The types and extents of the transposed product of matrices.
     fn transposed(&self) -> Shapes {
         let [a, b, c] = self.elements;
-        Shapes { elements: [b, a, c], result: self.result.iter().rev().copied().collect(), depth: self.depth }
+        Shapes { elements: [b, a, c], result: self.result.iter().rev().copied().collect(), ..*self }
     }
 }
 
@@ -148,29 +169,16 @@ fn plan(
     assignment: &mut Assignment,
 ) -> Product {
     let data = function.op(op);
-    let Op::Dot { lhs, rhs, precision, .. } = &data.op else { unreachable!("only products are planned") };
+    let Op::Dot { lhs, rhs, .. } = &data.op else { unreachable!("only products are planned") };
     let shapes = Shapes::of(function, op);
-    // The instruction has many rows: a product of few is computed as the transpose, if it has many columns.
-    let many = assignment.set.num_warps.into();
-    let transposed = !warpgroup::takes(&shapes, target, many);
-    let instruction = if transposed { shapes.transposed() } else { Shapes::of(function, op) };
-    if warpgroup::takes(&instruction, target, many) {
-        let values = if transposed { [*rhs, *lhs] } else { [*lhs, *rhs] };
-        let loads = values.map(|value| {
-            let Staged { load, axes: [first, second] } = super::tile::loaded(function, value)?;
-            let tile = super::tile::tile_of_load(function, axis, load)?;
-            let axes = if transposed { [second, first] } else { [first, second] };
-            Some((Staged { load, axes }, tile))
-        });
-        if let Some(product) = warpgroup::plan(&instruction, transposed, loads, assignment) {
-            return product;
-        }
+    if let Some(product) = plan_warpgroup(function, [*lhs, *rhs], &shapes, axis, target, assignment) {
+        return product;
     }
     let (left, right) = (function.ty(*lhs), function.ty(*rhs));
     let result = function.ty(data.results[0]);
     let [a, ..] = shapes.elements;
     let shape = &shapes.result;
-    let unit = choose_unit(&shapes, *precision, target);
+    let unit = choose_unit(&shapes, target);
     if let Some((tile_c, tile_a, tile_b)) = tiles(unit, a.bits())
         && result.shape.rank() == 2
     {
@@ -205,19 +213,60 @@ fn plan(
     }
 }
 
+/// Plans a product by `wgmma`, if it takes the product or its transpose.
+///
+/// The instruction has many rows, so a product of few is computed as the transpose, if it has many columns. Where both have
+/// enough, it is the transpose that spares the threads storing an operand to shared memory: the instruction takes either operand from tiles that
+/// suit it, but only the left one from registers.
+fn plan_warpgroup(
+    function: &Function,
+    operands: [Value; 2],
+    shapes: &Shapes,
+    axis: &AxisAnalysis,
+    target: Target,
+    assignment: &mut Assignment,
+) -> Option<Product> {
+    let mut plan = |transposed: bool| {
+        let [lhs, rhs] = operands;
+        let values = if transposed { [rhs, lhs] } else { [lhs, rhs] };
+        let turned = shapes.transposed();
+        let instruction = if transposed { &turned } else { shapes };
+        if !warpgroup::takes(instruction, target, assignment.set.num_warps.into()) {
+            return None;
+        }
+        let loads = values.map(|value| {
+            let Staged { load, axes: [first, second] } = super::tile::loaded(function, value)?;
+            let tile = super::tile::tile_of_load(function, axis, load)?;
+            let axes = if transposed { [second, first] } else { [first, second] };
+            Some((Staged { load, axes }, tile))
+        });
+        warpgroup::plan(instruction, transposed, loads, assignment)
+    };
+    let upright = plan(false);
+    if upright.as_ref().is_some_and(|product| !product.stores_right()) {
+        return upright;
+    }
+    let transposed = plan(true);
+    match (&upright, &transposed) {
+        (Some(_), Some(product)) if product.stores_right() => upright,
+        (_, None) => upright,
+        _ => transposed,
+    }
+}
+
 /// Operands of multiply-adds pass through shared memory from any layout.
 fn operand_layout(shape: &Shape, assignment: &mut Assignment) -> LayoutId {
     assignment.set.default_for(shape)
 }
 
-fn choose_unit(shapes: &Shapes, precision: DotPrecision, target: Target) -> Unit {
+fn choose_unit(shapes: &Shapes, target: Target) -> Unit {
     use Scalar::*;
     let [a, b, c] = shapes.elements;
     let (&[rows, columns], depth, same) = (&shapes.result[..], shapes.depth, a == b) else {
         return Unit::MultiplyAdd;
     };
     let half = matches!(a, Float16 | BFloat16) && same && matches!(c, Float32 | Float16);
-    let tf32 = a == Float32 && same && c == Float32 && precision == DotPrecision::Tf32;
+    let tf32 = shapes.are_tf32();
     let bytes = matches!(a, Int8 | UInt8) && matches!(b, Int8 | UInt8) && c == Int32;
     let float8 = is_float8(a) && is_float8(b) && c == Float32 && target.architecture >= 89;
     if a == Float64 && same && c == Float64 && rows >= 8 && columns >= 8 && depth >= 4 {

@@ -102,7 +102,8 @@ pub(super) fn settle(function: &Function, users: &Users, assignment: &mut Assign
     ops.sort_unstable();
     loop {
         let is_read_elsewhere = |op: &&OpId| {
-            let loads = assignment.products[*op].staged().map(|staged| function.op(staged.load).results[0]);
+            let loads =
+                assignment.products[*op].staged().map(|(staged, _)| function.op(staged.load).results[0]);
             loads.into_iter().any(|value| !only_products_read(function, users, assignment, value))
         };
         let Some(&op) = ops.iter().find(is_read_elsewhere) else { return };
@@ -120,9 +121,8 @@ fn only_products_read(function: &Function, users: &Users, assignment: &Assignmen
             }
             Op::Dot { lhs, rhs, accumulator, .. } => {
                 let product = &assignment.products[&op];
-                let reads_tile = |(operand, source): &(Value, &Operand)| {
-                    *operand != value || matches!(source, Operand::Staged { .. })
-                };
+                let reads_tile =
+                    |(operand, source): &(Value, &Operand)| *operand != value || source.staged().is_some();
                 *accumulator != Some(value) && product.operands(*lhs, *rhs).iter().all(reads_tile)
             }
             _ => false,

@@ -8,8 +8,8 @@ use super::{Lowering, Result};
 use crate::layouts::{
     Operand as Source, Product, SharedTile, WARPGROUP_ROWS, register_map, warpgroup_operand,
 };
-use tegula_ir::{Op, OpId, Rounding};
-use tegula_layout::{BulkSwizzle, Dim, Layout, WarpgroupOperand};
+use tegula_ir::{Op, OpId, Rounding, Scalar};
+use tegula_layout::{BulkSwizzle, Dim, Layout, SharedAccess, WarpgroupOperand};
 use tegula_ptx::{
     MathOp, MatrixDescriptor, Operand, Register, Type, Wgmma, WgmmaControl, WgmmaSource, WgmmaSwizzle,
 };
@@ -78,6 +78,9 @@ impl Lowering<'_> {
             Source::Staged { staged, tile } => {
                 let place = (tile, staged.axes, self.tiles[&staged.load]);
                 (Some(self.tile_operand(place, 1, WARPGROUP_ROWS, element_bytes, groups)), Vec::new())
+            }
+            Source::Read { staged, tile, layout } => {
+                (None, self.read_fragment(self.tiles[&staged.load], tile, layout, left)?)
             }
             Source::Fragment { layout, .. } => {
                 let elements = self.fragment(lhs, layout);
@@ -150,6 +153,24 @@ impl Lowering<'_> {
             registers.push(self.cast(compute, scalar, Rounding::NearestEven, sum)?);
         }
         self.define_block(result, product.accumulator_id, registers)
+    }
+
+    /// The words of a left operand, each thread reading its own from a tile. Of fp32, the instruction ignores the bits that tf32 lacks.
+    fn read_fragment(
+        &mut self,
+        base: Register,
+        tile: &SharedTile,
+        layout: &Layout,
+        scalar: Scalar,
+    ) -> Result<Vec<Register>> {
+        let access = SharedAccess::new(layout, &tile.layout, scalar.bits());
+        let access = access.or_else(|error| self.refuse(&format!("an operand of a product ({error})")))?;
+        let element = if scalar == Scalar::Float32 { Scalar::UInt32 } else { scalar };
+        let elements = self.load_shared(base, &access, element.into());
+        Ok(match scalar {
+            Scalar::Float32 => elements.to_vec(),
+            _ => self.pack_words(scalar.into(), &elements),
+        })
     }
 
     /// What the descriptors of an operand have in common; `contraction` is its axis of K, and `groups` the accumulator's layout, which
