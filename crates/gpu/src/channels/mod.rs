@@ -15,7 +15,7 @@
 //!
 //! When threads meet at the start of an iteration, all have left the one before: what its products read is free again, unless they
 //! are still in flight (*deferred*), and then only what the one before that read. So a ring has `distance + 1` stages, or
-//! `distance + 2` where products are deferred.
+//! `distance + 2` where products are deferred. In what shared memory is left when the loop is lowered, [`LoopPlan::within`] fits it.
 
 mod deferred;
 mod slice;
@@ -23,7 +23,7 @@ mod slice;
 pub(crate) use slice::Slice;
 
 use crate::bulk::{TensorCopy, tensor_copy};
-use crate::layouts::{Assignment, SharedTile, Unit, element_bytes, is_zero, vector_access};
+use crate::layouts::{Assignment, Operand, SharedTile, Unit, element_bytes, is_zero, vector_access};
 use crate::roots::Roots;
 use crate::users::Users;
 use crate::{Options, Target};
@@ -47,11 +47,13 @@ pub(crate) struct LoopPlan {
     pub tiles: Vec<(OpId, u32)>,
     /// The loads that each thread fetches for itself, each with the place of its elements in a stage.
     pub private: Vec<(OpId, u32)>,
+    /// Whether threads read tiles themselves, and not the tensor cores alone.
+    pub threads_read: bool,
     /// How the hardware fills the tiles by itself, in their order; empty if threads do.
     pub copies: Vec<TensorCopy>,
     /// The bytes of a stage.
     pub stage_bytes: u32,
-    /// The iterations that the producer slice runs ahead, if shared memory allows.
+    /// The iterations that the producer slice runs ahead.
     pub distance: u32,
     /// Whether products of the loop stay in flight when an iteration ends.
     pub deferred: bool,
@@ -72,15 +74,28 @@ pub(crate) struct Relay {
 }
 
 impl LoopPlan {
-    /// The stages of the ring for a distance.
-    pub fn stages(&self, distance: u32) -> u32 {
-        distance + if self.deferred && self.relay.is_none() { 2 } else { 1 }
+    /// The stages of the ring.
+    pub fn stages(&self) -> u32 {
+        self.distance + if self.deferred && self.relay.is_none() { 2 } else { 1 }
     }
 
-    /// The distance for which the ring fits into so many bytes; 0 if none does.
-    pub fn distance_within(&self, bytes: u32) -> u32 {
-        let stages = bytes / self.stage_bytes;
-        self.distance.min(stages.saturating_sub(self.stages(0)))
+    /// The plan whose ring fits into so many bytes; `None` if none does.
+    ///
+    /// A product that stays in flight takes a stage from the copies. Where that leaves them less than two iterations, they had better have it.
+    pub fn within(&self, bytes: u32) -> Option<LoopPlan> {
+        let fitting = |deferred: bool| {
+            let stages = bytes / self.stage_bytes;
+            let spare = LoopPlan { distance: 0, deferred, ..self.clone() }.stages();
+            let distance = self.distance.min(stages.saturating_sub(spare));
+            (distance > 0).then(|| LoopPlan { distance, deferred, ..self.clone() })
+        };
+        let planned = fitting(self.deferred);
+        if self.deferred && self.relay.is_none() && planned.as_ref().is_none_or(|plan| plan.distance < 2) {
+            return fitting(false)
+                .filter(|other| planned.as_ref().is_none_or(|plan| plan.distance < other.distance))
+                .or(planned);
+        }
+        planned
     }
 }
 
@@ -196,11 +211,16 @@ impl Found<'_> {
         let private_bytes = |load: OpId| self.private_bytes(load, settings).unwrap_or(0);
         let private: Vec<_> = private.into_iter().map(|load| place(load, private_bytes(load))).collect();
         stage_bytes = stage_bytes.next_multiple_of(SharedTile::ALIGNMENT);
+        let reads = |op: OpId| {
+            let product = layouts.products.get(&op);
+            product.is_some_and(|product| matches!(product.lhs, Operand::Read { .. }))
+        };
+        let threads_read = in_body().any(reads);
         let deferred = carried.values().any(|product| product.stays_in_flight);
         let copies = copies.unwrap_or_default();
         let relay = if copies.is_empty() || !deferred { None } else { self.relay() };
         let distance = num_stages - 1 + u32::from(relay.is_some());
-        Some(LoopPlan { slice, tiles, private, copies, stage_bytes, distance, deferred, relay })
+        Some(LoopPlan { slice, tiles, private, threads_read, copies, stage_bytes, distance, deferred, relay })
     }
 
     /// The relay of a loop whose last product is in flight when the next iteration begins, and whose first one is not.

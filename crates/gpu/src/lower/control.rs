@@ -93,9 +93,8 @@ impl Lowering<'_> {
     }
 
     pub(super) fn for_loop(&mut self, id: OpId) -> Result<()> {
-        let distance = self.distance(id);
-        if distance > 0 {
-            return self.pipelined_loop(id, distance);
+        if let Some(plan) = self.plan_of_loop(id) {
+            return self.pipelined_loop(id, plan);
         }
         let function = self.function;
         let data = function.op(id);

@@ -5,12 +5,22 @@ use super::emit::Emitter;
 use super::{Lowering, Registers, Result};
 use crate::layouts::LayoutId;
 use rustc_hash::FxHashMap;
+use std::ops::Range;
 use tegula_ir::Element;
 use tegula_layout::span::{Span, multiply};
 use tegula_layout::{
     Conversion, Layout, SharedAccess, SharedExchange, ShufflePlan, ThreadFunction, VectorAccess,
 };
 use tegula_ptx::{Address, Class, MathOp, Operand, Register, Shuffle, ShuffleMode, Space, Type};
+
+/// Registers that are being loaded from shared memory.
+pub(super) struct Reading {
+    vector: VectorAccess,
+    element: Element,
+    /// Where the vectors are that have not been loaded.
+    addresses: Vec<Option<Address>>,
+    pub registers: Vec<Option<Register>>,
+}
 
 impl Lowering<'_> {
     /// The registers of a block in another layout.
@@ -184,20 +194,42 @@ impl Lowering<'_> {
         access: &SharedAccess,
         element: Element,
     ) -> Registers {
-        let addresses = self.shared_addresses(base, access, element);
+        let mut reading = self.begin_reading(base, access, element);
+        let count = reading.registers.len();
+        self.read_shared(&mut reading, 0..count);
+        let zero = reading.registers.iter().any(Option::is_none).then(|| self.zero(element));
+        reading.registers.into_iter().map(|one| one.or(zero).expect("a zero where one is missing")).collect()
+    }
+
+    /// Prepares to load a thread's registers from shared memory, some at a time.
+    pub(super) fn begin_reading(
+        &mut self,
+        base: Register,
+        access: &SharedAccess,
+        element: Element,
+    ) -> Reading {
         let count = 1usize << access.to_offset.inputs().bits_of(tegula_layout::Dim::Register);
-        let mut registers: Vec<Option<Register>> = vec![None; count];
-        let width = access.vector.elements();
-        for (instruction, address) in addresses.into_iter().enumerate() {
-            let first = access.vector.base(instruction as u64);
-            let loaded = self.load_vector(Space::Shared, element, address, width as usize, None, |load| load);
+        let addresses = self.shared_addresses(base, access, element).into_iter().map(Some).collect();
+        Reading { vector: access.vector.clone(), element, addresses, registers: vec![None; count] }
+    }
+
+    /// Loads the vectors that have elements among these registers, unless they have been.
+    pub(super) fn read_shared(&mut self, reading: &mut Reading, registers: Range<usize>) {
+        let Reading { vector, element, addresses, registers: known } = reading;
+        let width = vector.elements();
+        for (instruction, address) in addresses.iter_mut().enumerate() {
+            let first = vector.base(instruction as u64);
+            let place = |index: u64| (first ^ vector.element(index)) as usize;
+            if !(0..width).any(|index| registers.contains(&place(index))) {
+                continue;
+            }
+            let Some(address) = address.take() else { continue };
+            let loaded =
+                self.load_vector(Space::Shared, *element, address, width as usize, None, |load| load);
             for (index, &value) in loaded.iter().enumerate() {
-                let register = first ^ access.vector.element(index as u64);
-                registers[register as usize] = Some(value);
+                known[place(index as u64)] = Some(value);
             }
         }
-        let zero = registers.iter().any(Option::is_none).then(|| self.zero(element));
-        registers.into_iter().map(|one| one.or(zero).expect("a zero where one is missing")).collect()
     }
 
     fn shared_addresses(&mut self, base: Register, access: &SharedAccess, element: Element) -> Vec<Address> {

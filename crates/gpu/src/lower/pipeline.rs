@@ -12,7 +12,7 @@ use crate::layouts::LayoutId;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use tegula_ir::{Op, OpId, Value};
-use tegula_ptx::{AsyncGroup, Comparison, MathOp, Operand, Register, Type, WgmmaControl};
+use tegula_ptx::{AsyncGroup, Comparison, MathOp, Operand, Register, Type, WarpBarrier, WgmmaControl};
 
 /// The producer of a loop while the loop is lowered.
 pub(super) struct Producer {
@@ -58,19 +58,16 @@ pub(super) struct Position {
 }
 
 impl Lowering<'_> {
-    /// How many iterations a loop's channels run ahead, in the shared memory that is left; 0 for a loop without.
-    pub(super) fn distance(&self, id: OpId) -> u32 {
-        let plan = self.channels.of_loop(id);
-        plan.map_or(0, |plan| plan.distance_within(self.scratch.room(self.shared_limit)))
+    /// The channels of a loop, in the shared memory that is left.
+    pub(super) fn plan_of_loop(&self, id: OpId) -> Option<LoopPlan> {
+        self.channels.of_loop(id)?.within(self.scratch.room(self.shared_limit))
     }
 
-    pub(super) fn pipelined_loop(&mut self, id: OpId, distance: u32) -> Result<()> {
+    pub(super) fn pipelined_loop(&mut self, id: OpId, plan: LoopPlan) -> Result<()> {
         let function = self.function;
         let data = function.op(id);
-        let (Op::For { lower, upper, step, inits, body, .. }, Some(plan)) =
-            (&data.op, self.channels.of_loop(id).cloned())
-        else {
-            unreachable!("called for loops with channels")
+        let Op::For { lower, upper, step, inits, body, .. } = &data.op else {
+            unreachable!("called for loops")
         };
         let plan = Rc::new(plan);
         let region = function.region(*body);
@@ -78,12 +75,12 @@ impl Lowering<'_> {
         let ty = super::element::integer_type(self.element(index));
         let (upper, step, lower) = (self.scalar(*upper), self.scalar(*step), self.scalar(*lower));
         let before = self.scratch;
-        let ring = self.begin_ring(&plan, plan.stages(distance));
+        let ring = self.begin_ring(&plan);
         if plan.tiles.iter().chain(&plan.private).any(|&(load, _)| self.hazards.barrier_before(load)) {
             self.barrier();
         }
         self.begin_producer(id, &plan, ring, lower)?;
-        for _ in 0..distance {
+        for _ in 0..plan.distance {
             self.produce()?;
         }
 
@@ -110,7 +107,7 @@ impl Lowering<'_> {
             self.wait_for_full(&position);
         }
         if !plan.private.is_empty() || ring.barriers.is_none() {
-            self.code.push(AsyncGroup::Wait(distance - 1));
+            self.code.push(AsyncGroup::Wait(plan.distance - 1));
         }
         if !plan.tiles.is_empty() && ring.barriers.is_none() {
             self.publish_tiles();
@@ -126,7 +123,7 @@ impl Lowering<'_> {
         self.rooms.push(all_rooms);
         self.loop_depth += 1;
         for (place, &yielded) in region.yields.iter().enumerate() {
-            if self.is_deferred(yielded, place) {
+            if plan.deferred && self.is_deferred(yielded, place) {
                 self.in_flight.push(carried[place]);
             }
         }
@@ -167,6 +164,10 @@ impl Lowering<'_> {
         self.defers = outer_defers;
         self.producers.pop();
         if ring.barriers.is_some() {
+            if plan.threads_read {
+                // One lane speaks for all.
+                self.code.push(WarpBarrier { members: Operand::Integer(0xffff_ffff) });
+            }
             match (plan.deferred, plan.relay) {
                 (false, _) => self.release_stage(position.barriers, None),
                 (true, None) => self.release_stage(previous, Some(is_later)),
@@ -330,7 +331,8 @@ impl Lowering<'_> {
     }
 
     /// Room for a loop's stages.
-    fn begin_ring(&mut self, plan: &LoopPlan, stages: u32) -> Ring {
+    fn begin_ring(&mut self, plan: &LoopPlan) -> Ring {
+        let stages = plan.stages();
         let bytes = plan.stage_bytes * stages;
         let is_bulk = !plan.copies.is_empty();
         let start = self.allocate_tiles(bytes + if is_bulk { BARRIER_BYTES * stages } else { 0 });

@@ -3,6 +3,7 @@
 //! The instructions work in the background. A product is waited for at once, unless the loop carries its result and its operands stay
 //! where they are: then it is in flight until somebody uses the result, at the latest until one more iteration is over.
 
+use super::convert::Reading;
 use super::dot::{accumulator_type, compute_type, mma_type};
 use super::{Lowering, Result};
 use crate::layouts::{
@@ -25,6 +26,33 @@ struct TileOperand<'a> {
     low: Register,
     high: i64,
 }
+
+/// The left operand.
+enum Left<'a> {
+    Tile(TileOperand<'a>),
+    /// The words of all fragments.
+    Words(Vec<Register>),
+    /// The words of the first fragments, and the rest on its way from a tile.
+    Reading {
+        reading: Reading,
+        words: Vec<Register>,
+    },
+}
+
+/// What one instruction computes.
+struct Part<'a> {
+    /// The accumulators, of those of the thread.
+    registers: &'a [usize],
+    row: u64,
+    column: u64,
+    /// Which of the instruction's extents of K.
+    step: u64,
+    /// Which fragment of a left operand in registers.
+    fragment: usize,
+}
+
+/// The words of a left operand in registers, of one instruction.
+const FRAGMENT_WORDS: usize = 4;
 
 impl Lowering<'_> {
     /// Waits for all products in flight.
@@ -74,17 +102,23 @@ impl Lowering<'_> {
             false => product.accumulator.clone(),
         };
         let b = self.tile_operand(right_tile, 0, n, element_bytes, groups);
-        let (a, words) = match left_source {
+        let mut a = match left_source {
             Source::Staged { staged, tile } => {
                 let place = (tile, staged.axes, self.tiles[&staged.load]);
-                (Some(self.tile_operand(place, 1, WARPGROUP_ROWS, element_bytes, groups)), Vec::new())
+                Left::Tile(self.tile_operand(place, 1, WARPGROUP_ROWS, element_bytes, groups))
             }
             Source::Read { staged, tile, layout } => {
-                (None, self.read_fragment(self.tiles[&staged.load], tile, layout, left)?)
+                let access = SharedAccess::new(layout, &tile.layout, left.bits());
+                let access =
+                    access.or_else(|error| self.refuse(&format!("an operand of a product ({error})")))?;
+                // Of fp32, the instruction ignores the bits that tf32 lacks; it takes words.
+                let element = if left == Scalar::Float32 { Scalar::UInt32 } else { left };
+                let reading = self.begin_reading(self.tiles[&staged.load], &access, element.into());
+                Left::Reading { reading, words: Vec::new() }
             }
             Source::Fragment { layout, .. } => {
                 let elements = self.fragment(lhs, layout);
-                (None, self.operand_words(lhs, &elements))
+                Left::Words(self.operand_words(lhs, &elements))
             }
             _ => unreachable!("the left operand is in a tile or in registers"),
         };
@@ -104,41 +138,58 @@ impl Lowering<'_> {
             self.assign_all(std::slice::from_ref(&sums), &[sources.into()]);
         }
 
-        self.code.push(WgmmaControl::Fence);
         let map = register_map(&product.accumulator);
         let contraction = usize::from(!product.transposed);
         let depth = u64::from(self.function.ty(lhs).shape[contraction]).next_power_of_two();
         let per_instruction = (n / 2) as usize;
         let types = [mma_type(left), mma_type(right)];
         let steps = depth / k;
+        let row_groups = row_groups(groups);
+        let mut parts = Vec::new();
         for (tile, registers) in map.chunks(per_instruction).enumerate() {
             let place = groups.apply((tile * per_instruction) as u64);
             let [row, column] = [0, 1].map(|axis| groups.outputs().get(place, Dim::Axis(axis)));
-            for step in 0..steps {
-                let (source, transpose_a) = match &a {
-                    Some(a) => {
-                        let transposed = !a.shape.contraction_contiguous;
-                        (WgmmaSource::Descriptor(self.descriptor(a, row, step * k)), transposed)
-                    }
-                    None => {
-                        let start = (row / WARPGROUP_ROWS / row_groups(groups) * steps + step) as usize * 4;
-                        (WgmmaSource::Registers(words[start..start + 4].iter().copied().collect()), false)
-                    }
-                };
-                let b_descriptor = self.descriptor(&b, column, step * k);
-                let accumulate = self.known(accumulator.is_some() || step > 0);
-                self.code.push(Wgmma {
-                    n: n as u16,
-                    accumulator: accumulator_type(left),
-                    types,
-                    saturate: false,
-                    dst: registers.iter().map(|&register| sums[register]).collect(),
-                    a: source,
-                    b: b_descriptor,
-                    accumulate,
-                    negate: [false; 2],
-                    transpose: [transpose_a, !b.shape.contraction_contiguous],
-                });
+            let fragment = row / WARPGROUP_ROWS / row_groups * steps;
+            parts.extend((0..steps).map(|step| Part {
+                registers,
+                row,
+                column,
+                step,
+                fragment: (fragment + step) as usize,
+            }));
+        }
+        self.read_fragment(&mut a, parts[0].fragment, left);
+        self.code.push(WgmmaControl::Fence);
+        for (index, part) in parts.iter().enumerate() {
+            let (source, transpose_a) = match &a {
+                Left::Tile(a) => {
+                    let transposed = !a.shape.contraction_contiguous;
+                    (WgmmaSource::Descriptor(self.descriptor(a, part.row, part.step * k)), transposed)
+                }
+                Left::Words(words) | Left::Reading { words, .. } => {
+                    let words = &words[part.fragment * FRAGMENT_WORDS..][..FRAGMENT_WORDS];
+                    (WgmmaSource::Registers(words.iter().copied().collect()), false)
+                }
+            };
+            let b_descriptor = self.descriptor(&b, part.column, part.step * k);
+            let accumulate = self.known(accumulator.is_some() || part.step > 0);
+            // The next fragment is on its way while this one is multiplied.
+            let next =
+                parts.get(index + 1).is_some_and(|next| self.read_fragment(&mut a, next.fragment, left));
+            self.code.push(Wgmma {
+                n: n as u16,
+                accumulator: accumulator_type(left),
+                types,
+                saturate: false,
+                dst: part.registers.iter().map(|&register| sums[register]).collect(),
+                a: source,
+                b: b_descriptor,
+                accumulate,
+                negate: [false; 2],
+                transpose: [transpose_a, !b.shape.contraction_contiguous],
+            });
+            if next {
+                self.code.push(WgmmaControl::Fence);
             }
         }
         self.code.push(WgmmaControl::Commit);
@@ -155,22 +206,21 @@ impl Lowering<'_> {
         self.define_block(result, product.accumulator_id, registers)
     }
 
-    /// The words of a left operand, each thread reading its own from a tile. Of fp32, the instruction ignores the bits that tf32 lacks.
-    fn read_fragment(
-        &mut self,
-        base: Register,
-        tile: &SharedTile,
-        layout: &Layout,
-        scalar: Scalar,
-    ) -> Result<Vec<Register>> {
-        let access = SharedAccess::new(layout, &tile.layout, scalar.bits());
-        let access = access.or_else(|error| self.refuse(&format!("an operand of a product ({error})")))?;
-        let element = if scalar == Scalar::Float32 { Scalar::UInt32 } else { scalar };
-        let elements = self.load_shared(base, &access, element.into());
-        Ok(match scalar {
-            Scalar::Float32 => elements.to_vec(),
-            _ => self.pack_words(scalar.into(), &elements),
-        })
+    /// Loads the words of a fragment, if it is the next of a left operand that threads read from a tile; says whether it is.
+    fn read_fragment(&mut self, left: &mut Left<'_>, fragment: usize, scalar: Scalar) -> bool {
+        let Left::Reading { reading, words } = left else { return false };
+        if words.len() > fragment * FRAGMENT_WORDS {
+            return false;
+        }
+        let count = FRAGMENT_WORDS * 32 / scalar.bits() as usize;
+        let range = fragment * count..(fragment + 1) * count;
+        self.read_shared(reading, range.clone());
+        let elements = reading.registers[range].iter().map(|one| one.expect("it has been read"));
+        let elements: Vec<Register> = elements.collect();
+        let more =
+            if scalar == Scalar::Float32 { elements } else { self.pack_words(scalar.into(), &elements) };
+        words.extend(more);
+        true
     }
 
     /// What the descriptors of an operand have in common; `contraction` is its axis of K, and `groups` the accumulator's layout, which
