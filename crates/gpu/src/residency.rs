@@ -17,7 +17,7 @@ use tegula_ir::{Function, Op, OpId, RegionId, Value};
 
 /// Registers of 32 bits of a multiprocessor, of all architectures from sm_80 (CUDA C++ Programming Guide, "Technical
 /// Specifications per Compute Capability").
-const REGISTERS: u32 = 65536;
+pub(crate) const REGISTERS: u32 = 65536;
 /// What a thread needs beside its part of the blocks that live across barriers.
 const WORKING_REGISTERS: u32 = 16;
 /// What a thread gets that waits for no other: elements can be computed one after the other, and some at once.

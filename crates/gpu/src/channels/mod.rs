@@ -18,6 +18,7 @@
 //! `distance + 2` where products are deferred. In what shared memory is left when the loop is lowered, [`LoopPlan::within`] fits it.
 
 mod deferred;
+mod distance;
 mod slice;
 
 pub(crate) use slice::Slice;
@@ -219,8 +220,21 @@ impl Found<'_> {
         let deferred = carried.values().any(|product| product.stays_in_flight);
         let copies = copies.unwrap_or_default();
         let relay = if copies.is_empty() || !deferred { None } else { self.relay() };
-        let distance = num_stages - 1 + u32::from(relay.is_some());
+        let mut distance = num_stages - 1 + u32::from(relay.is_some());
+        if !copies.is_empty() {
+            let spare = if deferred && relay.is_none() { 2 } else { 1 };
+            let threads = settings.options.num_warps * 32;
+            let ring = distance::Ring { stage_bytes, spare, threads, accumulators: self.accumulators() };
+            distance = ring.distance(distance);
+        }
         Some(LoopPlan { slice, tiles, private, threads_read, copies, stage_bytes, distance, deferred, relay })
+    }
+
+    /// Registers of each thread for the sums of the loop's products.
+    fn accumulators(&self) -> u32 {
+        let ops = self.function.region(self.body).ops.iter();
+        let products = ops.filter_map(|op| self.layouts.products.get(op));
+        products.map(|product| self.layouts.set.registers(product.accumulator_id) as u32).sum()
     }
 
     /// The relay of a loop whose last product is in flight when the next iteration begins, and whose first one is not.

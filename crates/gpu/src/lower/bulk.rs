@@ -4,11 +4,9 @@
 //! warp arrives at the *empty* one when it has read the stage:
 //!
 //! ```text
-//! fill     first warp: wait for empty; first thread: expect the bytes on full, copy boxes
+//! fill     all: wait for empty; first thread: expect the bytes on full, copy boxes
 //! read     all: wait for full; ...; one lane of each warp: arrive at empty
 //! ```
-//!
-//! The other warps do not wait for empty stages: they may be as far ahead of one another as the ring is long.
 //!
 //! A barrier that has never been completed counts as complete for a wait with parity 1: so a stage's first fill does not wait.
 
@@ -191,14 +189,11 @@ impl Lowering<'_> {
         sources: &[Source],
         alive: Register,
     ) {
-        let skip = self.code.label();
-        let first_warp = self.where_zero(u64::from(self.options.num_warps) * 32 - 32);
-        let fills = self.code.both(Some(first_warp), Some(alive)).expect("of two predicates");
-        self.code.branch(Some(fails(fills)), skip, false);
         // The parity of the reads before is the other one.
         let parity = self.code.math(MathOp::Xor, Type::B32, &[position.parity.into(), Operand::Integer(1)]);
         self.wait_for_barrier(position, EMPTY, parity);
-        let guard = Some(holds(self.is_first_thread()));
+        let first = Some(self.is_first_thread());
+        let guard = self.code.both(first, Some(alive)).map(holds);
         let bytes: u32 = plan.copies.iter().map(|copy| copy.bytes).sum();
         let (op, bytes) = (MbarrierArriveOp::ArriveExpectTransaction, Operand::Integer(bytes.into()));
         self.code.push_if(guard, arrival(op, position.barriers.into(), Some(bytes)));
@@ -232,7 +227,6 @@ impl Lowering<'_> {
                 }
             }
         }
-        self.code.place(skip);
     }
 
     /// Goes on to the next stage, in a circle; the parity changes where it begins anew.
