@@ -1,10 +1,10 @@
 //! Stages that the hardware fills: bulk tensor copies, counted by mbarriers.
 //!
-//! Every stage of a ring has two mbarriers. The first thread asks for the copies, and the *full* one counts their bytes; each
+//! Every stage of a ring has two mbarriers. A lane of the first warp asks for the copies, and the *full* one counts their bytes; each
 //! warp arrives at the *empty* one when it has read the stage:
 //!
 //! ```text
-//! fill     all: wait for empty; first thread: expect the bytes on full, copy boxes
+//! fill     all: wait for empty; a lane of the first warp: expect the bytes on full, copy boxes
 //! read     all: wait for full; ...; one lane of each warp: arrive at empty
 //! ```
 //!
@@ -16,7 +16,7 @@ use super::{Lowering, Result};
 use crate::bulk::{Polynomial, Symbol, TensorCopy, TensorMap, Wrap};
 use crate::channels::LoopPlan;
 use tegula_ptx::{
-    Address, BulkTensor, Comparison, ConvertAddress, Fence, MathOp, MbarrierArrive, MbarrierArriveOp,
+    Address, BulkTensor, Comparison, ConvertAddress, Elect, Fence, MathOp, MbarrierArrive, MbarrierArriveOp,
     MbarrierInit, MbarrierInvalidate, MbarrierWait, Move, Operand, Parameter, Phase, Register, Space, Type,
 };
 
@@ -192,8 +192,14 @@ impl Lowering<'_> {
         // The parity of the reads before is the other one.
         let parity = self.code.math(MathOp::Xor, Type::B32, &[position.parity.into(), Operand::Integer(1)]);
         self.wait_for_barrier(position, EMPTY, parity);
-        let first = Some(self.is_first_thread());
-        let guard = self.code.both(first, Some(alive)).map(holds);
+        let skip = self.code.label();
+        let first_warp = self.where_zero(u64::from(self.options.num_warps) * 32 - 32);
+        let fills = self.code.both(Some(first_warp), Some(alive)).expect("of two predicates");
+        self.code.branch(Some(fails(fills)), skip, false);
+        // Of an elected lane the assembler knows that it is one: for any other condition it goes through the lanes in a loop.
+        let elected = self.code.fresh(tegula_ptx::Class::Pred);
+        self.code.push(Elect { lane: None, elected, members: Operand::Integer(0xffff_ffff) });
+        let guard = Some(holds(elected));
         let bytes: u32 = plan.copies.iter().map(|copy| copy.bytes).sum();
         let (op, bytes) = (MbarrierArriveOp::ArriveExpectTransaction, Operand::Integer(bytes.into()));
         self.code.push_if(guard, arrival(op, position.barriers.into(), Some(bytes)));
@@ -227,6 +233,7 @@ impl Lowering<'_> {
                 }
             }
         }
+        self.code.place(skip);
     }
 
     /// Goes on to the next stage, in a circle; the parity changes where it begins anew.
