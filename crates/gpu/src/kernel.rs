@@ -35,6 +35,11 @@ impl Default for Options {
 }
 
 impl Options {
+    /// Whether loads become bulk tensor copies where that can be.
+    pub(crate) fn copies_in_bulk(&self, target: Target) -> bool {
+        self.bulk_copies && target.architecture == 90
+    }
+
     /// Whether the target can be compiled for like this.
     pub(crate) fn check(&self, target: Target) -> Result<(), Box<Diagnostic>> {
         if target.architecture < 80 {

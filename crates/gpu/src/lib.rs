@@ -54,14 +54,15 @@ use tegula_passes::AxisAnalysis;
 /// The function does what the target, or this compiler, cannot: the diagnostic names the operation and its place.
 pub fn compile(function: &Function, target: Target, options: &Options) -> Result<Kernel, Box<Diagnostic>> {
     options.check(target)?;
-    let function = &prepared(function);
+    let function = &prepared(function, target, options);
     let axis = AxisAnalysis::of_indices(function);
     let layouts = Assignment::new(function, &axis, target, options);
     lower::lower(function, &layouts, &axis, target, options)
 }
 
-/// The function as GPUs want it: with simple indices, and loads that read nothing twice.
-fn prepared(function: &Function) -> Function {
+/// The function as GPUs want it: with simple indices, loads that read nothing twice, and no blocks of addresses that loops move on
+/// (those that bulk copies are made of move by themselves).
+fn prepared(function: &Function, target: Target, options: &Options) -> Function {
     let mut function = function.clone();
     let mut changed = false;
     // What is split in the first round is a shift or a mask in the second.
@@ -71,6 +72,9 @@ fn prepared(function: &Function) -> Function {
     }
     let axis = AxisAnalysis::of_indices(&function);
     changed |= tegula_passes::narrow_loads(&mut function, &axis);
+    if !options.copies_in_bulk(target) {
+        changed |= tegula_passes::carry_single_pointers(&mut function);
+    }
     if changed {
         tegula_passes::optimise(&mut function);
     }

@@ -11,6 +11,7 @@
 
 mod arithmetic;
 mod axis_info;
+mod carried_pointers;
 mod cse;
 mod dce;
 mod fold;
@@ -24,6 +25,7 @@ mod uniform;
 mod uses;
 
 pub use axis_info::{AxisAnalysis, AxisInfo};
+pub use carried_pointers::carry_single_pointers;
 pub use cse::eliminate_common_subexpressions;
 pub use dce::eliminate_dead_code;
 pub use fold::fold;

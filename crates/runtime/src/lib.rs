@@ -28,6 +28,7 @@ pub mod specialization;
 mod stores;
 mod target;
 mod tensor_map;
+mod versions;
 pub mod warnings;
 
 pub use cache::{Cache, Variant};

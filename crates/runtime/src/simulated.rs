@@ -7,8 +7,9 @@ use crate::error::Error;
 use crate::options::Options;
 use crate::target::Gpu;
 use crate::tensor_map::{Matrix, Plan};
+use crate::versions::Versions;
 use std::io::Write;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use tegula_cpu::{ArrayRange, LaunchError, LaunchOptions, StopReason};
 use tegula_gpu::ParameterKind;
 use tegula_ir::{Element, Function, Op, Value};
@@ -25,8 +26,8 @@ pub struct SimulatedKernel {
     options: Options,
     /// Whether addresses come from elsewhere than the arguments, so that the arrays are not all the memory.
     makes_pointers: bool,
-    /// The version without tensor maps, for arguments that have none; compiled when it is needed.
-    other: OnceLock<Box<SimulatedKernel>>,
+    /// Those for arguments that have no tensor maps.
+    versions: Versions<SimulatedKernel>,
 }
 
 /// How the warps of a program take turns.
@@ -72,6 +73,7 @@ impl SimulatedKernel {
         let program = Program::new(&kernel.ptx, &kernel.name)
             .map_err(|error| Error::Simulator { kernel: kernel.name.clone(), message: error.to_string() })?;
         let plan = Plan::new(function, kernel.tensor_maps.clone(), kernel.conditions.clone());
+        let versions = Versions::new(function, options, &plan);
         Ok(SimulatedKernel {
             gpu,
             program,
@@ -79,7 +81,7 @@ impl SimulatedKernel {
             function: Arc::clone(function),
             options: *options,
             makes_pointers: makes_pointers(function),
-            other: OnceLock::new(),
+            versions,
             generated,
         })
     }
@@ -151,8 +153,10 @@ impl SimulatedKernel {
             return Err(Error::ArgumentCount { expected, given: arguments.len() });
         }
         let Some(maps) = self.plan.matrices(arguments) else {
+            let compile = |function: &_, options: &_| SimulatedKernel::compile(function, self.gpu, options);
+            let version = self.versions.of(arguments, compile)?;
             // SAFETY: as for this version, which takes the same arguments.
-            return unsafe { self.without_maps()?.report(grid, arguments, options, schedule) };
+            return unsafe { version.report(grid, arguments, options, schedule) };
         };
         let words = self.kernel().parameters.iter().zip(arguments).map(|(kind, &word)| match kind {
             ParameterKind::Scalar(_) | ParameterKind::Pointer => Argument::Word(word),
@@ -178,15 +182,6 @@ impl SimulatedKernel {
         };
         // SAFETY: the caller vouches for the addresses.
         Ok(unsafe { self.program.launch(&launch, &options) })
-    }
-
-    fn without_maps(&self) -> Result<&SimulatedKernel, Error> {
-        if let Some(kernel) = self.other.get() {
-            return Ok(kernel);
-        }
-        let options = Options { bulk_copies: false, ..self.options };
-        let compiled = SimulatedKernel::compile(&self.function, self.gpu, &options)?;
-        Ok(self.other.get_or_init(|| Box::new(compiled)))
     }
 }
 

@@ -5,8 +5,8 @@
 //! arguments: 0x7f..00, ..., 4096, 4096                                     -> addresses and numbers (Matrix)
 //! ```
 //!
-//! Where the hardware cannot describe a matrix, or the arguments break a condition, there are none, and the launch takes the kernel's
-//! other version.
+//! Where the hardware cannot describe a matrix, or the arguments break a condition, there are none, and the launch takes another of the
+//! kernel's [versions](crate::versions).
 
 use tegula_gpu::{Condition, HostExpression, TensorMap};
 use tegula_ir::{Function, Scalar};
@@ -53,6 +53,17 @@ impl Plan {
     /// Whether launches need no maps.
     pub fn is_empty(&self) -> bool {
         self.maps.is_empty()
+    }
+
+    /// The integer parameters that the maps and the conditions depend on.
+    pub fn integer_parameters(&self) -> Vec<usize> {
+        let of_maps = self.maps.iter().flat_map(|map| map.extents.iter().flatten().chain([&map.stride]));
+        let expressions = of_maps.chain(self.conditions.iter().map(|condition| &condition.value));
+        let mut parameters: Vec<usize> =
+            expressions.flat_map(HostExpression::arguments).map(|number| number as usize).collect();
+        parameters.sort_unstable();
+        parameters.dedup();
+        parameters
     }
 
     /// The matrices for some arguments, a word each; `None` if there are none for these.

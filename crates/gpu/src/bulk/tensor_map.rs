@@ -57,6 +57,11 @@ impl HostExpression {
         Some(HostExpression { terms })
     }
 
+    /// The arguments that it depends on.
+    pub fn arguments(&self) -> impl Iterator<Item = u32> {
+        self.terms.iter().flat_map(|(_, factors)| factors.iter().copied())
+    }
+
     /// The value for some arguments; `None` if it is beyond 64 bits.
     pub fn evaluate(&self, argument: impl Fn(u32) -> i64) -> Option<i64> {
         self.terms.iter().try_fold(0i64, |sum, (coefficient, factors)| {

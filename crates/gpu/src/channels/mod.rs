@@ -111,7 +111,7 @@ impl Channels {
     ) -> Channels {
         let mut channels = Channels { loops: FxHashMap::default(), carried: FxHashMap::default() };
         let users = Users::new(function);
-        let bulk_copies = options.bulk_copies && target.architecture == 90;
+        let bulk_copies = options.copies_in_bulk(target);
         let settings = Settings { bulk_copies, axis, options };
         channels.region(function, function.body, layouts, &users, &settings);
         channels

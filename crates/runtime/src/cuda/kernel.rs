@@ -11,6 +11,7 @@ use crate::disk_cache::{DiskCache, Entry, Key};
 use crate::error::Error;
 use crate::options::Options;
 use crate::target::Gpu;
+use crate::versions::Versions;
 use std::str::FromStr;
 use std::sync::{Arc, OnceLock};
 use tegula_gpu::{Condition, TensorMap};
@@ -54,18 +55,11 @@ pub struct CudaKernel {
     /// How many words a launch takes.
     arguments: usize,
     maps: TensorMaps,
-    other: Other,
+    /// Those for arguments that have no tensor maps.
+    versions: Versions<CudaKernel>,
+    cache: Option<DiskCache>,
     /// The code on each device, loaded at the first launch there.
     modules: Box<[OnceLock<Module>]>,
-}
-
-/// The version of a kernel without tensor maps, for arguments that have none; compiled when it is needed.
-#[derive(Debug)]
-struct Other {
-    function: Arc<Function>,
-    options: Options,
-    cache: Option<DiskCache>,
-    kernel: OnceLock<Box<CudaKernel>>,
 }
 
 impl CudaKernel {
@@ -97,25 +91,9 @@ impl CudaKernel {
         let modules = (0..DEVICES).map(|_| OnceLock::new()).collect();
         let scheduling = Scheduling::new(options, gpu);
         let maps = TensorMaps::new(function, code.tensor_maps.clone(), code.conditions.clone());
-        let other = Other {
-            function: Arc::clone(function),
-            options: Options { bulk_copies: false, ..*options },
-            cache: cache.cloned(),
-            kernel: OnceLock::new(),
-        };
-        Ok(CudaKernel { code, gpu, scheduling, arguments: function.params.len(), maps, other, modules })
-    }
-
-    /// The version without tensor maps.
-    fn without_maps(&self) -> Result<&CudaKernel, Error> {
-        let Other { function, options, cache, kernel } = &self.other;
-        match kernel.get() {
-            Some(kernel) => Ok(kernel),
-            None => {
-                let compiled = CudaKernel::compile(function, self.gpu, options, cache.as_ref())?;
-                Ok(kernel.get_or_init(|| Box::new(compiled)))
-            }
-        }
+        let versions = Versions::new(function, options, maps.plan());
+        let (arguments, cache) = (function.params.len(), cache.cloned());
+        Ok(CudaKernel { code, gpu, scheduling, arguments, maps, versions, cache, modules })
     }
 
     /// The code and what is known of it.
@@ -154,8 +132,12 @@ impl CudaKernel {
         }
         let maps = if self.maps.is_empty() { None } else { self.maps.of(arguments) };
         if maps.is_none() && !self.maps.is_empty() {
+            let compile = |function: &_, options: &_| {
+                CudaKernel::compile(function, self.gpu, options, self.cache.as_ref())
+            };
+            let version = self.versions.of(arguments, compile)?;
             // SAFETY: as for this version, which takes the same arguments.
-            return unsafe { self.without_maps()?.launch(device, stream, grid, arguments) };
+            return unsafe { version.launch(device, stream, grid, arguments) };
         }
         let maps = maps.as_deref().unwrap_or_default();
         let module = self.module(device)?;

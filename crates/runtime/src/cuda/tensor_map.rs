@@ -28,6 +28,11 @@ impl TensorMaps {
         TensorMaps { plan: Plan::new(function, maps, conditions), known: Mutex::default() }
     }
 
+    /// What makes the matrices.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
     /// Whether launches need no maps.
     pub fn is_empty(&self) -> bool {
         self.plan.is_empty()
