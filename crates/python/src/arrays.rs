@@ -15,19 +15,19 @@ use pyo3::types::{PyCapsule, PyDict, PyString, PyTuple, PyType};
 use tegula_ir::Scalar;
 
 /// An array that a kernel gets as a pointer.
-pub struct Array<'py> {
+pub struct Array<'a, 'py> {
     pub address: u64,
     pub scalar: Scalar,
     pub read_only: bool,
     /// Where its memory is; `None` if the object does not say.
     pub place: Option<Place>,
     /// The object that says how far the array extends.
-    layout: Layout<'py>,
+    layout: Layout<'a, 'py>,
 }
 
-enum Layout<'py> {
+enum Layout<'a, 'py> {
     /// A tensor, or what has `shape` and `stride()` like one.
-    Tensor(Bound<'py, PyAny>),
+    Tensor(&'a Bound<'py, PyAny>),
     Interface(Bound<'py, PyDict>),
     DlPack(Bound<'py, PyCapsule>),
     /// Nothing is known.
@@ -38,7 +38,7 @@ enum Layout<'py> {
 ///
 /// # Errors
 /// A `TypeError` that says why an array cannot be used, without the parameter's name.
-pub fn read<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Array<'py>>> {
+pub fn read<'a, 'py>(object: &'a Bound<'py, PyAny>) -> PyResult<Option<Array<'a, 'py>>> {
     let py = object.py();
     if let Some(torch) = torch(py)
         && torch.is_tensor(object)
@@ -65,8 +65,8 @@ pub fn read<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Array<'py>>> {
     Ok(None)
 }
 
-impl<'py> Array<'py> {
-    fn described(described: Described, layout: Layout<'py>) -> Array<'py> {
+impl<'a, 'py> Array<'a, 'py> {
+    fn described(described: Described, layout: Layout<'a, 'py>) -> Array<'a, 'py> {
         let Described { address, scalar, place } = described;
         Array { address, scalar, read_only: false, place: Some(place), layout }
     }
@@ -246,10 +246,10 @@ const DTYPES: &[(&str, Scalar)] = &[
 
 impl Torch {
     fn is_tensor(&self, object: &Bound<'_, PyAny>) -> bool {
-        let (py, class) = (object.py(), object.get_type());
-        class.is(self.tensor.bind(py))
-            || class.is(self.parameter.bind(py))
-            || class.is_subclass(self.tensor.bind(py)).unwrap_or(false)
+        let (tensor, class) = (self.tensor.bind(object.py()), object.get_type_ptr());
+        class == tensor.as_type_ptr()
+            || class == self.parameter.bind(object.py()).as_type_ptr()
+            || object.get_type().is_subclass(tensor).unwrap_or(false)
     }
 
     fn scalar(&self, dtype: &Bound<'_, PyAny>) -> Option<Scalar> {
@@ -262,10 +262,10 @@ pub fn torch_dtype(object: &Bound<'_, PyAny>) -> Option<Scalar> {
     torch(object.py())?.scalar(object)
 }
 
-fn tensor<'py>(object: &Bound<'py, PyAny>, torch: &Torch) -> PyResult<Array<'py>> {
+fn tensor<'a, 'py>(object: &'a Bound<'py, PyAny>, torch: &Torch) -> PyResult<Array<'a, 'py>> {
     let py = object.py();
     if let Some(described) = torch.exchange.as_ref().and_then(|exchange| exchange.describe(object)) {
-        return Ok(Array::described(described, Layout::Tensor(object.clone())));
+        return Ok(Array::described(described, Layout::Tensor(object)));
     }
     let place = if object.getattr(intern!(py, "is_cuda"))?.is_truthy()? {
         Place::of_cuda_tensor(|| torch.get_device.bind(py).call1((object,))?.extract())?
@@ -277,29 +277,29 @@ fn tensor<'py>(object: &Bound<'py, PyAny>, torch: &Torch) -> PyResult<Array<'py>
     let dtype = object.getattr(intern!(py, "dtype"))?;
     let scalar = torch.scalar(&dtype).ok_or_else(|| no_type(&dtype))?;
     let address = torch.data_ptr.bind(py).call1((object,))?.extract()?;
-    let layout = Layout::Tensor(object.clone());
+    let layout = Layout::Tensor(object);
     Ok(Array { address, scalar, read_only: false, place: Some(place), layout })
 }
 
 /// A wrapper of a tensor: `data_ptr()` and a `dtype` of torch or of `tegula.language`.
-fn duck<'py>(object: &Bound<'py, PyAny>) -> PyResult<Array<'py>> {
+fn duck<'a, 'py>(object: &'a Bound<'py, PyAny>) -> PyResult<Array<'a, 'py>> {
     let dtype = object.getattr("dtype")?;
     let scalar = torch_dtype(&dtype).or_else(|| scalar_type(&dtype));
     let scalar = scalar.ok_or_else(|| no_type(&dtype))?;
     let address = object.call_method0("data_ptr")?.extract()?;
     let sized = object.hasattr("shape")? && object.hasattr("stride")?;
-    let layout = if sized { Layout::Tensor(object.clone()) } else { Layout::Unknown };
+    let layout = if sized { Layout::Tensor(object) } else { Layout::Unknown };
     // What stands for a tensor where only its type matters is nowhere.
     let place = object.getattr("device").ok().and_then(|device| Place::of_torch_device(&device));
     Ok(Array { address, scalar, read_only: false, place, layout })
 }
 
 /// Reads `__array_interface__` or `__cuda_array_interface__`, whose entries are the same; `place` says where an address is.
-fn array_interface<'py>(
-    object: &Bound<'py, PyAny>,
+fn array_interface<'a, 'py>(
+    object: &'a Bound<'py, PyAny>,
     interface: &Bound<'py, PyAny>,
     place: impl FnOnce(u64) -> PyResult<Place>,
-) -> PyResult<Array<'py>> {
+) -> PyResult<Array<'a, 'py>> {
     let py = object.py();
     let interface = interface.cast::<PyDict>()?;
     let field = |name: &Bound<'py, PyString>| {

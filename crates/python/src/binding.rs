@@ -1,9 +1,11 @@
 //! Which argument belongs to which parameter, by Python's rules.
 
+use crate::call::{Call, USUAL_ARGUMENTS};
 use crate::classes::classes;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString, PyTuple};
+use pyo3::types::PyString;
+use smallvec::SmallVec;
 use tegula_ir::Scalar;
 use tegula_runtime::{Options, Policy};
 
@@ -14,6 +16,8 @@ pub struct Parameter {
     interned: Py<PyString>,
     pub default: Option<Py<PyAny>>,
     pub keyword_only: bool,
+    /// Whether launches have an option of the same name: then an argument of that name is for both.
+    names_option: bool,
     pub constexpr: bool,
     /// Whether it is annotated `tl.const`: a pointer that is not stored through.
     pub constant: bool,
@@ -41,6 +45,7 @@ impl Parameter {
         let text = name.to_str()?.to_owned();
         Ok(Parameter {
             interned: PyString::intern(py, &text).unbind(),
+            names_option: OPTIONS.contains(&text.as_str()),
             name: text,
             default: (!default.is(classes(py)?.empty.bind(py))).then(|| default.unbind()),
             keyword_only,
@@ -84,98 +89,93 @@ const OPTIONS: &[&str] = &[
     "launch_pdl",
 ];
 
-/// Fills a place for each parameter from a call's arguments and the defaults.
+/// One argument a parameter.
+pub type BoundArguments<'a, 'py> = SmallVec<[&'a Bound<'py, PyAny>; USUAL_ARGUMENTS]>;
+
+/// Finds the argument of each parameter, or its default.
 ///
 /// # Errors
 /// Python's own for missing, doubled and unknown arguments; a `ValueError` for an impossible launch option.
-pub fn bind<'py>(
+pub fn bind<'a, 'py>(
+    py: Python<'py>,
     kernel: &str,
-    parameters: &[Parameter],
-    positional: &Bound<'py, PyTuple>,
-    keywords: Option<&Bound<'py, PyDict>>,
-) -> PyResult<(Vec<Bound<'py, PyAny>>, Options)> {
-    let py = positional.py();
-    let mut places: Vec<Option<Bound<'py, PyAny>>> = Vec::with_capacity(parameters.len());
-    let by_position = parameters.iter().take_while(|parameter| !parameter.keyword_only).count();
-    if positional.len() > by_position {
-        let message = format!(
-            "`{kernel}` takes {by_position} positional argument{}, but {} were given",
-            if by_position == 1 { "" } else { "s" },
-            positional.len()
-        );
-        return Err(PyTypeError::new_err(message));
+    parameters: &'a [Parameter],
+    call: &Call<'a, 'py>,
+) -> PyResult<(BoundArguments<'a, 'py>, Options)> {
+    let positional = call.positional();
+    // Parameters that are keyword-only come last.
+    let taken = parameters.get(..positional.len());
+    if taken.is_none_or(|taken| taken.last().is_some_and(|last| last.keyword_only)) {
+        return Err(too_many(kernel, parameters, positional.len()));
     }
+    let mut places = SmallVec::<[Option<&'a Bound<'py, PyAny>>; USUAL_ARGUMENTS]>::new();
     places.extend(positional.iter().map(Some));
     places.resize(parameters.len(), None);
     let mut options = Options::default();
-    if let Some(keywords) = keywords {
-        for (key, value) in keywords {
-            let known = parameters.iter().position(|parameter| parameter.interned.is(&key));
-            let known = match known {
-                Some(index) => Some(index),
-                None => {
-                    let name = key.cast::<PyString>()?.to_str()?;
-                    if set_option(&mut options, name, &value)? {
-                        match parameters.iter().position(|parameter| parameter.name == name) {
-                            Some(index) => Some(index),
-                            None => continue,
-                        }
-                    } else {
-                        parameters.iter().position(|parameter| parameter.name == name)
-                    }
-                }
-            };
-            let Some(index) = known else { return Err(unexpected(kernel, parameters, &key)) };
-            let place = &mut places[index];
-            if place.is_some() {
-                let message =
-                    format!("`{kernel}` got two values for the argument `{}`", parameters[index].name);
-                return Err(PyTypeError::new_err(message));
-            }
-            *place = Some(value);
+    for (key, value) in call.named() {
+        let Some(index) = place_of(kernel, parameters, &key, value, &mut options)? else { continue };
+        if places[index].replace(value).is_some() {
+            let message = format!("`{kernel}` got two values for the argument `{}`", parameters[index].name);
+            return Err(PyTypeError::new_err(message));
         }
     }
-    let mut bound = Vec::with_capacity(parameters.len());
-    for (place, parameter) in places.into_iter().zip(parameters) {
-        match place.or_else(|| parameter.default.as_ref().map(|default| default.bind(py).clone())) {
-            Some(argument) => bound.push(argument),
-            None => return Err(missing(kernel, parameters, positional, keywords)),
+    let mut arguments = BoundArguments::new();
+    for (parameter, place) in parameters.iter().zip(places) {
+        match place.or_else(|| parameter.default.as_ref().map(|default| default.bind(py))) {
+            Some(argument) => arguments.push(argument),
+            None => return Err(missing(kernel, parameters, call)),
         }
     }
-    Ok((bound, options))
+    Ok((arguments, options))
+}
+
+/// The index of the parameter that a named argument is for; `None` if it is an option alone. It may be both.
+fn place_of(
+    kernel: &str,
+    parameters: &[Parameter],
+    key: &Borrowed<'_, '_, PyAny>,
+    value: &Bound<'_, PyAny>,
+    options: &mut Options,
+) -> PyResult<Option<usize>> {
+    let by_identity = parameters.iter().position(|parameter| parameter.interned.is(key));
+    if by_identity.is_some_and(|index| !parameters[index].names_option) {
+        return Ok(by_identity);
+    }
+    let name = key.extract::<&str>()?;
+    let by_name = parameters.iter().position(|parameter| parameter.name == name);
+    if set_option(options, name, value)? || by_name.is_some() {
+        return Ok(by_name);
+    }
+    Err(unexpected(kernel, parameters, name))
 }
 
 /// Takes a launch option; whether there is one of this name.
 fn set_option(options: &mut Options, name: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {
-    if OTHER_OPTIONS.contains(&name) {
-        return Ok(true);
-    }
     if !OPTIONS.contains(&name) {
-        return Ok(false);
+        return Ok(OTHER_OPTIONS.contains(&name));
     }
     if value.is_none() {
         return Ok(true);
     }
     let number = value
-        .call_method0("__index__")
-        .and_then(|index| index.extract())
+        .extract()
         .map_err(|_| PyTypeError::new_err(format!("{name} must be an int, not {value}")))?;
     options.set(name, number).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
-fn missing(
-    kernel: &str,
-    parameters: &[Parameter],
-    positional: &Bound<'_, PyTuple>,
-    keywords: Option<&Bound<'_, PyDict>>,
-) -> PyErr {
-    let given = |parameter: &Parameter| {
-        keywords.is_some_and(|keywords| keywords.contains(&parameter.name).unwrap_or(false))
-    };
+fn too_many(kernel: &str, parameters: &[Parameter], given: usize) -> PyErr {
+    let most = parameters.iter().filter(|parameter| !parameter.keyword_only).count();
+    let plural = if most == 1 { "" } else { "s" };
+    PyTypeError::new_err(format!(
+        "`{kernel}` takes {most} positional argument{plural}, but {given} were given"
+    ))
+}
+
+fn missing(kernel: &str, parameters: &[Parameter], call: &Call<'_, '_>) -> PyErr {
     let names: Vec<String> = parameters
         .iter()
-        .skip(positional.len())
-        .filter(|parameter| parameter.default.is_none() && !given(parameter))
+        .skip(call.positional().len())
+        .filter(|parameter| parameter.default.is_none() && !call.names(&parameter.name))
         .map(|parameter| {
             let kind = if parameter.constexpr { " (a constexpr)" } else { "" };
             format!("`{}`{kind}", parameter.name)
@@ -185,13 +185,12 @@ fn missing(
     PyTypeError::new_err(format!("`{kernel}` is missing the argument{plural} {}", names.join(", ")))
 }
 
-fn unexpected(kernel: &str, parameters: &[Parameter], key: &Bound<'_, PyAny>) -> PyErr {
-    let name = key.to_string();
+fn unexpected(kernel: &str, parameters: &[Parameter], name: &str) -> PyErr {
     let mut known: Vec<&str> = parameters.iter().map(|parameter| parameter.name.as_str()).collect();
     known.extend(OPTIONS);
-    let nearest = known.into_iter().min_by_key(|known| edit_distance(known, &name));
+    let nearest = known.into_iter().min_by_key(|known| edit_distance(known, name));
     let hint = match nearest {
-        Some(nearest) if edit_distance(nearest, &name) <= 1 + name.len() / 4 => {
+        Some(nearest) if edit_distance(nearest, name) <= 1 + name.len() / 4 => {
             format!("; did you mean `{nearest}`?")
         }
         _ => String::new(),

@@ -6,10 +6,10 @@ use crate::device;
 use crate::errors;
 use crate::function::JITFunction;
 use crate::grid::Grid;
-use crate::launch;
+use crate::launcher::Launcher;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyTuple, PyWeakrefMethods, PyWeakrefReference};
+use pyo3::types::{PyBytes, PyDict, PyWeakrefMethods, PyWeakrefReference};
 use tegula_runtime::{Executable, Options};
 
 /// A kernel compiled for one specialisation of its arguments; what a launch returns.
@@ -23,26 +23,6 @@ pub struct CompiledKernel {
     pub dependencies: Vec<Dependency>,
     /// The objects that the kernel's key refers to by address.
     pub objects: Objects,
-}
-
-/// A compiled kernel with its grid: `kernel.warmup(...)[grid]`.
-#[pyclass(frozen, module = "tegula._native")]
-pub struct CompiledLauncher {
-    kernel: Py<JITFunction>,
-    grid: Grid,
-    options: Options,
-}
-
-#[pymethods]
-impl CompiledLauncher {
-    #[pyo3(signature = (*args, **kwargs))]
-    fn __call__(
-        &self,
-        args: &Bound<'_, PyTuple>,
-        kwargs: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<Option<Py<CompiledKernel>>> {
-        launch::launch_with(self.kernel.bind(args.py()), args, kwargs, &self.grid, self.options)
-    }
 }
 
 /// The instructions of machine code, with the lines of the kernel that they come from.
@@ -128,12 +108,12 @@ impl CompiledKernel {
     }
 
     /// With a grid, to be called with all arguments in order, as the kernel itself is: the options are those of the compilation.
-    fn __getitem__(&self, py: Python<'_>, grid: &Bound<'_, PyAny>) -> PyResult<CompiledLauncher> {
+    fn __getitem__<'py>(&self, py: Python<'py>, grid: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let alive = self.kernel.as_ref().and_then(|kernel| kernel.bind(py).upgrade());
         let Some(kernel) = alive.and_then(|kernel| kernel.cast_into::<JITFunction>().ok()) else {
             return Err(PyRuntimeError::new_err(format!("the kernel `{}` is gone", self.name())));
         };
-        Ok(CompiledLauncher { kernel: kernel.unbind(), grid: Grid::new(grid)?, options: self.options })
+        Launcher::function(kernel, Grid::new(grid)?, Some(self.options))
     }
 
     /// Loads the machine code onto a device, as the first launch there would. `device` is torch's current one if it is not given; on the

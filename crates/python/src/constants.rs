@@ -33,7 +33,8 @@ pub fn constant(object: &Bound<'_, PyAny>, objects: &mut Objects) -> PyResult<Co
         return Ok(Constant::Bool(value.is_true()));
     }
     if object.cast::<PyInt>().is_ok() {
-        return Ok(Constant::Int(object.extract()?));
+        // Integers of 128 bits are read piece by piece.
+        return Ok(Constant::Int(object.extract::<i64>().map(i128::from).or_else(|_| object.extract())?));
     }
     if let Ok(value) = object.cast::<PyFloat>() {
         return Ok(Constant::float(value.value()));

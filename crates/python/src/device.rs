@@ -78,13 +78,9 @@ pub fn set_target(target: Option<&str>) -> PyResult<()> {
     Ok(())
 }
 
-fn forced() -> Option<Target> {
+/// The target that takes the place of the arguments' device's own, if there is one.
+pub fn forced() -> Option<Target> {
     *FORCED.read().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Whether launches on arrays of the CPU run in the simulator.
-pub fn simulates() -> bool {
-    matches!(forced(), Some(Target::Simulated(_)))
 }
 
 /// Refuses arrays that an interpreted kernel cannot reach.
@@ -122,14 +118,14 @@ impl Placement {
 }
 
 /// Whether a tensor on the CPU is a mistake: torch computes on a GPU, and nobody has chosen the CPU.
-pub fn expects_gpu_tensors(py: Python<'_>) -> PyResult<bool> {
-    Ok(forced().is_none() && arrays::torch_uses_cuda(py)?)
+pub fn expects_gpu_tensors(py: Python<'_>, forced: Option<Target>) -> PyResult<bool> {
+    Ok(forced.is_none() && arrays::torch_uses_cuda(py)?)
 }
 
-/// Where a launch runs whose arrays are at `place`; without arrays, where torch would compute.
-pub fn of_launch(py: Python<'_>, place: Option<Place>) -> PyResult<Placement> {
+/// Where a launch runs whose arrays are at `place`; without arrays, where torch would compute. `forced` is what [`forced`] says.
+pub fn of_launch(py: Python<'_>, forced: Option<Target>, place: Option<Place>) -> PyResult<Placement> {
     let device = match place {
-        Some(Place::Cpu) => match forced() {
+        Some(Place::Cpu) => match forced {
             None | Some(Target::Cpu) => return Ok(Placement::Cpu),
             Some(target @ Target::Simulated(_)) => return Ok(Placement::Simulated { target }),
             Some(Target::Cuda(gpu)) => {
@@ -138,15 +134,17 @@ pub fn of_launch(py: Python<'_>, place: Option<Place>) -> PyResult<Placement> {
             }
         },
         Some(Place::Cuda(device)) => device,
-        None if forced() == Some(Target::Cpu) => return Ok(Placement::Cpu),
-        None if simulates() => return Ok(Placement::Simulated { target: forced().unwrap_or_default() }),
-        None => match torch_device(py)? {
-            Some(device) => device,
-            None => return Ok(Placement::Cpu),
+        None => match forced {
+            Some(Target::Cpu) => return Ok(Placement::Cpu),
+            Some(target @ Target::Simulated(_)) => return Ok(Placement::Simulated { target }),
+            None | Some(Target::Cuda(_)) => match torch_device(py)? {
+                Some(device) => device,
+                None => return Ok(Placement::Cpu),
+            },
         },
     };
     let own = || Ok(Device::get(device).map_err(Error::from)?.gpu());
-    let gpu = match forced() {
+    let gpu = match forced {
         Some(target @ (Target::Cpu | Target::Simulated(_))) => {
             let message = format!("the arrays are on cuda:{device}, but {} is {target}", Target::VARIABLE);
             return Err(PyValueError::new_err(message));
@@ -164,7 +162,7 @@ pub fn of_launch(py: Python<'_>, place: Option<Place>) -> PyResult<Placement> {
 pub fn of_compilation(py: Python<'_>, place: Option<Place>) -> PyResult<Target> {
     match (forced(), place) {
         (Some(target), None | Some(Place::Cpu)) => Ok(target),
-        _ => of_launch(py, place).map(Placement::target),
+        (forced, _) => of_launch(py, forced, place).map(Placement::target),
     }
 }
 

@@ -1,15 +1,18 @@
 //! A function decorated with `jit`.
 
 use crate::binding::{Description, Parameter};
+use crate::call::{Call, Collected};
 use crate::compiled::CompiledKernel;
 use crate::eager;
 use crate::grid::Grid;
-use crate::launch::{self, Launcher};
+use crate::launch;
+use crate::launcher::LastLauncher;
 use crate::source::{self, Source};
 use pyo3::exceptions::{PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
+use pyo3::{PyTraverseError, PyVisit};
 use std::sync::{Arc, OnceLock};
 use tegula_frontend::lower::Syntax;
 use tegula_frontend::{FunctionSource, ParamSource};
@@ -37,6 +40,7 @@ pub struct JITFunction {
     /// Called with the arguments of each launch, before it.
     #[pyo3(get)]
     pre_run_hooks: Py<PyList>,
+    launcher: LastLauncher,
     globals: Py<PyDict>,
     /// The names and cells of the closure.
     closure: Vec<(String, Py<PyAny>)>,
@@ -102,13 +106,9 @@ impl JITFunction {
     }
 
     /// Calls what has to be called before a launch.
-    pub fn call_hooks(
-        &self,
-        positional: &Bound<'_, PyTuple>,
-        keywords: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<()> {
-        for hook in self.pre_run_hooks.bind(positional.py()) {
-            hook.call(positional, keywords)?;
+    pub fn call_hooks<'py>(&self, py: Python<'py>, call: &Call<'_, 'py>) -> PyResult<()> {
+        for hook in self.pre_run_hooks.bind(py) {
+            call.pass_to(&hook)?;
         }
         Ok(())
     }
@@ -140,6 +140,7 @@ impl JITFunction {
             reported: Reported::default(),
             function: function.clone().unbind(),
             pre_run_hooks: PyList::empty(py).unbind(),
+            launcher: LastLauncher::default(),
             globals: source::globals(function)?.unbind(),
             closure: names.into_iter().zip(cells.into_iter().map(Bound::unbind)).collect(),
             place: Source::of(function)?,
@@ -150,38 +151,48 @@ impl JITFunction {
     }
 
     /// The kernel with its grid, to be called with the arguments.
-    fn __getitem__(slf: Bound<'_, Self>, grid: &Bound<'_, PyAny>) -> PyResult<Launcher> {
-        Ok(Launcher { grid: Grid::new(grid)?, kernel: slf.unbind() })
+    fn __getitem__<'py>(slf: Bound<'py, Self>, grid: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let grid = Grid::new(grid)?;
+        slf.clone().get().launcher.of(slf, grid)
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.launcher.traverse(&visit)
+    }
+
+    fn __clear__(&self) {
+        self.launcher.clear();
     }
 
     /// Launches the kernel; with `warmup`, compiles it alone.
     #[pyo3(signature = (*args, grid, warmup = false, **kwargs))]
-    fn run(
-        slf: &Bound<'_, Self>,
-        args: &Bound<'_, PyTuple>,
-        grid: &Bound<'_, PyAny>,
+    fn run<'py>(
+        slf: &Bound<'py, Self>,
+        args: &Bound<'py, PyTuple>,
+        grid: &Bound<'py, PyAny>,
         warmup: bool,
-        kwargs: Option<&Bound<'_, PyDict>>,
+        kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Option<Py<CompiledKernel>>> {
+        let call = Collected::new(args, kwargs)?;
         if warmup {
-            launch::compile(slf, args, kwargs).map(Some)
+            launch::compile(slf, &call.as_call()).map(Some)
         } else {
-            launch::launch(slf, args, kwargs, &Grid::new(grid)?)
+            launch::launch(slf, &call.as_call(), &Grid::new(grid)?, None)
         }
     }
 
     /// Compiles the kernel for arguments like these, which may be types in the place of tensors.
     #[pyo3(signature = (*args, grid = None, **kwargs))]
-    fn warmup(
-        slf: &Bound<'_, Self>,
-        args: &Bound<'_, PyTuple>,
-        grid: Option<&Bound<'_, PyAny>>,
-        kwargs: Option<&Bound<'_, PyDict>>,
+    fn warmup<'py>(
+        slf: &Bound<'py, Self>,
+        args: &Bound<'py, PyTuple>,
+        grid: Option<&Bound<'py, PyAny>>,
+        kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Py<CompiledKernel>> {
         if let Some(grid) = grid.filter(|grid| !grid.is_none()) {
             Grid::new(grid)?;
         }
-        launch::compile(slf, args, kwargs)
+        launch::compile(slf, &Collected::new(args, kwargs)?.as_call())
     }
 
     /// Within an interpreted kernel, a helper is a Python function like any other.

@@ -36,10 +36,12 @@ impl Grid {
 
 /// Extents from a tuple or list of one to three integers.
 fn extents(grid: &Bound<'_, PyAny>) -> PyResult<[u32; 3]> {
-    let items: Vec<Bound<'_, PyAny>> = if let Ok(tuple) = grid.cast::<PyTuple>() {
-        tuple.iter().collect()
+    let of_list;
+    let items = if let Ok(tuple) = grid.cast::<PyTuple>() {
+        tuple
     } else if let Ok(list) = grid.cast::<PyList>() {
-        list.iter().collect()
+        of_list = list.to_tuple();
+        &of_list
     } else {
         let message = format!(
             "the grid must be a tuple of 1 to 3 ints, or a function that returns one, but it is {}",
@@ -52,22 +54,27 @@ fn extents(grid: &Bound<'_, PyAny>) -> PyResult<[u32; 3]> {
         return Err(PyValueError::new_err(message));
     }
     let mut extents = [1; 3];
-    for (axis, item) in items.iter().enumerate() {
-        // `__index__` lets numpy's integers in, and keeps floats out.
-        let Ok(index) = item.call_method0("__index__") else {
-            let message = format!("extent {axis} of the grid must be an int, but it is {}", found(item));
-            return Err(PyTypeError::new_err(message));
-        };
-        extents[axis] = match index.extract::<i64>().ok().and_then(|extent| i32::try_from(extent).ok()) {
-            Some(extent) if extent >= 0 => extent as u32,
-            _ => {
-                let message =
-                    format!("extent {axis} of the grid is {index}, which is not from 0 to 2147483647");
-                return Err(PyValueError::new_err(message));
-            }
-        };
+    for (axis, item) in items.iter_borrowed().enumerate() {
+        extents[axis] = extent(axis, &item)?;
     }
     Ok(extents)
+}
+
+/// One extent. `__index__` lets numpy's integers in, and keeps floats out.
+fn extent(axis: usize, item: &Bound<'_, PyAny>) -> PyResult<u32> {
+    let number = item.extract::<i64>();
+    if let Ok(number) = number.as_ref() && let Ok(extent) = i32::try_from(*number) && extent >= 0 {
+        return Ok(extent as u32);
+    }
+    Err(match item.call_method0("__index__") {
+        Ok(index) => PyValueError::new_err(format!(
+            "extent {axis} of the grid is {index}, which is not from 0 to 2147483647"
+        )),
+        Err(_) => PyTypeError::new_err(format!(
+            "extent {axis} of the grid must be an int, but it is {}",
+            found(item)
+        )),
+    })
 }
 
 fn found(object: &Bound<'_, PyAny>) -> String {

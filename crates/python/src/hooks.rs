@@ -44,7 +44,7 @@ impl<'py> Around<'py> {
         [x, y, z]: [u32; 3],
         placement: Placement,
         stream: Stream,
-        arguments: &[Bound<'py, PyAny>],
+        arguments: &[&Bound<'py, PyAny>],
     ) -> PyResult<Option<Around<'py>>> {
         if !ANY.load(Ordering::Acquire) {
             return Ok(None);

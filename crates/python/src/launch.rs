@@ -2,6 +2,7 @@
 
 use crate::arrays;
 use crate::binding::bind;
+use crate::call::Call;
 use crate::compiled::CompiledKernel;
 use crate::constants::Objects;
 use crate::dependencies::Dependency;
@@ -16,7 +17,7 @@ use crate::specialize::{Arguments, Purpose};
 use crate::warnings;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple, PyWeakrefReference};
+use pyo3::types::{PyDict, PyWeakrefReference};
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,25 +28,6 @@ use tegula_runtime::{
     DiskCache, Error, Executable, LaunchOptions, Options, Specialization, Target, Variant, executable,
 };
 
-/// A kernel with its grid: `kernel[grid]`.
-#[pyclass(frozen, module = "tegula._native")]
-pub struct Launcher {
-    pub kernel: Py<JITFunction>,
-    pub grid: Grid,
-}
-
-#[pymethods]
-impl Launcher {
-    #[pyo3(signature = (*args, **kwargs))]
-    fn __call__(
-        &self,
-        args: &Bound<'_, PyTuple>,
-        kwargs: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<Option<Py<CompiledKernel>>> {
-        launch(self.kernel.bind(args.py()), args, kwargs, &self.grid)
-    }
-}
-
 /// Whether accesses are checked against the arrays passed.
 static DEBUG: AtomicBool = AtomicBool::new(false);
 
@@ -55,70 +37,42 @@ pub fn set_debug(on: bool) {
     DEBUG.store(on, Ordering::Relaxed);
 }
 
-/// Launches a kernel: on the CPU, and waits for its end; on a GPU, without waiting. Returns the compiled kernel, unless it was
-/// interpreted.
-pub fn launch(
-    kernel: &Bound<'_, JITFunction>,
-    positional: &Bound<'_, PyTuple>,
-    keywords: Option<&Bound<'_, PyDict>>,
-    grid: &Grid,
-) -> PyResult<Option<Py<CompiledKernel>>> {
-    errors::guarded(kernel.py(), &kernel.get().name, || run(kernel, positional, keywords, grid, None))
-}
-
-/// The same with options that have been chosen before, in the place of those among the keywords.
-pub fn launch_with(
-    kernel: &Bound<'_, JITFunction>,
-    positional: &Bound<'_, PyTuple>,
-    keywords: Option<&Bound<'_, PyDict>>,
-    grid: &Grid,
-    options: Options,
-) -> PyResult<Option<Py<CompiledKernel>>> {
-    errors::guarded(kernel.py(), &kernel.get().name, || {
-        run(kernel, positional, keywords, grid, Some(options))
-    })
-}
-
-fn run(
-    kernel: &Bound<'_, JITFunction>,
-    positional: &Bound<'_, PyTuple>,
-    keywords: Option<&Bound<'_, PyDict>>,
+/// Launches a kernel: on the CPU, and waits for its end; on a GPU, without waiting. Options that have been `chosen` before take the place of
+/// those of the call. Returns the compiled kernel, unless it was interpreted.
+pub fn launch<'py>(
+    kernel: &Bound<'py, JITFunction>,
+    call: &Call<'_, 'py>,
     grid: &Grid,
     chosen: Option<Options>,
 ) -> PyResult<Option<Py<CompiledKernel>>> {
-    let py = kernel.py();
-    let function = kernel.get();
-    function.call_hooks(positional, keywords)?;
-    let (bound, options) = bind(&function.name, &function.parameters, positional, keywords)?;
+    errors::guarded(kernel.py(), &kernel.get().name, || run(kernel, call, grid, chosen))
+}
+
+fn run<'py>(
+    kernel: &Bound<'py, JITFunction>,
+    call: &Call<'_, 'py>,
+    grid: &Grid,
+    chosen: Option<Options>,
+) -> PyResult<Option<Py<CompiledKernel>>> {
+    let (py, function) = (kernel.py(), kernel.get());
+    function.call_hooks(py, call)?;
+    let (bound, options) = bind(py, &function.name, &function.parameters, call)?;
     let options = chosen.unwrap_or(options);
-    let purpose = match (function.interpret, DEBUG.load(Ordering::Relaxed)) {
-        (true, _) => Purpose::Interpretation,
-        (false, true) => Purpose::CheckedLaunch,
+    let forced = device::forced();
+    let purpose = match forced {
+        _ if function.interpret => Purpose::Interpretation,
+        _ if DEBUG.load(Ordering::Relaxed) => Purpose::CheckedLaunch,
         // The simulator checks every access.
-        (false, false) if device::simulates() => Purpose::Simulation,
-        (false, false) => Purpose::Launch,
+        Some(Target::Simulated(_)) => Purpose::Simulation,
+        _ => Purpose::Launch,
     };
-    let mut arguments = specialize(kernel, &bound, purpose)?;
-    let resolve = || {
-        grid.resolve(py, || {
-            let meta = PyDict::new(py);
-            for (parameter, argument) in function.parameters.iter().zip(&bound) {
-                meta.set_item(&parameter.name, argument)?;
-            }
-            if let Some(keywords) = keywords {
-                // Options that are no parameters: `num_warps` may well decide a grid.
-                for (name, value) in keywords {
-                    if !meta.contains(&name)? {
-                        meta.set_item(name, value)?;
-                    }
-                }
-            }
-            Ok(meta)
-        })
-    };
+    let mut arguments = Arguments::new(purpose);
+    specialize(kernel, &bound, &mut arguments)?;
+    let resolve = || grid.resolve(py, || named(py, function, call, &bound));
+    let place = arguments.place.map(|(place, _)| place);
     if function.interpret {
-        device::check_interpreted(arguments.place.map(|(place, _)| place))?;
-        let compiled = find_or_compile(kernel, &mut arguments, &bound, Target::Cpu, options, Reader::Python)?;
+        device::check_interpreted(place)?;
+        let compiled = find_or_compile(kernel, &arguments, &bound, Target::Cpu, options, Reader::Python)?;
         let grid = resolve()?;
         // An interpreted launch finds every access outside the arrays itself.
         warn(kernel, &compiled.get().executable, grid, &arguments, None)?;
@@ -128,38 +82,21 @@ fn run(
             Err(error) => Err(errors::with_note(py, error, || called_with(kernel, &bound))),
         };
     }
-    let placement = device::of_launch(py, arguments.place.map(|(place, _)| place))?;
+    let placement = device::of_launch(py, forced, place)?;
     if let Some(index) = arguments.cpu_tensor
-        && device::expects_gpu_tensors(py)?
+        && device::expects_gpu_tensors(py, forced)?
     {
-        let error = PyValueError::new_err(format!(
-            "it is on the cpu, and this program computes on a GPU: move it there by `.cuda()`, or choose the CPU for \
-             kernels by {}=cpu or `tegula.knobs.runtime.target = \"cpu\"`",
-            Target::VARIABLE
-        ));
-        let name = &function.parameters[index].name;
-        return Err(errors::argument(py, &function.name, name, &bound[index], &error));
+        return Err(tensor_of_the_cpu(kernel, index, bound[index]));
     }
-    let target = placement.target();
-    let compiled = find_or_compile(kernel, &mut arguments, &bound, target, options, Reader::Compiler)?;
+    let compiled =
+        find_or_compile(kernel, &arguments, &bound, placement.target(), options, Reader::Compiler)?;
     let grid = resolve()?;
     let executable = &compiled.get().executable;
-    for &(leaf, parameter) in &arguments.read_only {
-        if executable.stored_through().get(leaf).copied().unwrap_or(false) {
-            let message = format!(
-                "argument `{}` of `{}` is a read-only {}, but the kernel stores through it; pass a writable copy",
-                function.parameters[parameter].name,
-                function.name,
-                arrays::describe(&bound[parameter])
-            );
-            return Err(PyValueError::new_err(message));
-        }
-    }
+    check_writable(function, executable, &arguments, &bound)?;
     // So does a checked one.
     let owners =
         if matches!(purpose, Purpose::CheckedLaunch | Purpose::Simulation) { None } else { Some(&*bound) };
     warn(kernel, executable, grid, &arguments, owners)?;
-    let leaves = &arguments.leaves;
     let stream = match placement {
         Placement::Cpu | Placement::Simulated { .. } => Stream::default(),
         Placement::Cuda { device, .. } => device::current_stream(py, device)?,
@@ -173,11 +110,14 @@ fn run(
                 .flatten();
             let bounds = owners.or_else(|| arguments.ranges.take().filter(|_| !arguments.unknown_extent));
             let options = LaunchOptions { threads: None, bounds, interrupted: Some(interrupted) };
+            let leaves = &arguments.leaves;
             // SAFETY: as in Triton, the addresses that a kernel computes from its arguments are the caller's
             // responsibility; the arrays themselves outlive the launch, since the caller holds them.
             py.detach(|| unsafe { executable.launch(grid, leaves, &options) })
         }
         Placement::Cuda { device, .. } => {
+            let leaves = &arguments.leaves;
+            // The driver waits where a stream has no room for another launch.
             // SAFETY: as above; what frees an array on the same stream, as torch does, waits for the kernel.
             py.detach(|| unsafe { executable.launch_cuda(device, stream, grid, leaves) })
         }
@@ -191,6 +131,57 @@ fn run(
     }
 }
 
+/// What a function that computes the grid may ask for: the arguments by the names of parameters, and options that are no parameters, since
+/// `num_warps` may well decide a grid.
+fn named<'py>(
+    py: Python<'py>,
+    function: &JITFunction,
+    call: &Call<'_, 'py>,
+    bound: &[&Bound<'py, PyAny>],
+) -> PyResult<Bound<'py, PyDict>> {
+    let meta = PyDict::new(py);
+    for (parameter, argument) in function.parameters.iter().zip(bound) {
+        meta.set_item(&parameter.name, argument)?;
+    }
+    for (name, value) in call.named() {
+        if !meta.contains(name)? {
+            meta.set_item(name, value)?;
+        }
+    }
+    Ok(meta)
+}
+
+fn tensor_of_the_cpu(kernel: &Bound<'_, JITFunction>, index: usize, tensor: &Bound<'_, PyAny>) -> PyErr {
+    let function = kernel.get();
+    let error = PyValueError::new_err(format!(
+        "it is on the cpu, and this program computes on a GPU: move it there by `.cuda()`, or choose the CPU for kernels by {}=cpu or \
+         `tegula.knobs.runtime.target = \"cpu\"`",
+        Target::VARIABLE
+    ));
+    errors::argument(kernel.py(), &function.name, &function.parameters[index].name, tensor, &error)
+}
+
+/// Refuses read-only arrays that the kernel stores to.
+fn check_writable(
+    function: &JITFunction,
+    executable: &Executable,
+    arguments: &Arguments,
+    bound: &[&Bound<'_, PyAny>],
+) -> PyResult<()> {
+    for &(leaf, parameter) in &arguments.read_only {
+        if executable.stored_through().get(leaf).copied().unwrap_or(false) {
+            let message = format!(
+                "argument `{}` of `{}` is a read-only {}, but the kernel stores through it; pass a writable copy",
+                function.parameters[parameter].name,
+                function.name,
+                arrays::describe(bound[parameter])
+            );
+            return Err(PyValueError::new_err(message));
+        }
+    }
+    Ok(())
+}
+
 /// Gives the warnings of a launch with arguments that have not been looked at: of accesses outside of the arrays, if the arguments that own
 /// them are given.
 fn warn(
@@ -198,7 +189,7 @@ fn warn(
     executable: &Executable,
     grid: [u32; 3],
     arguments: &Arguments,
-    owners: Option<&[Bound<'_, PyAny>]>,
+    owners: Option<&[&Bound<'_, PyAny>]>,
 ) -> PyResult<()> {
     if executable.is_checked(grid, &arguments.leaves) || !tegula_runtime::warnings::enabled() {
         return Ok(());
@@ -226,29 +217,26 @@ fn interrupted() -> bool {
 }
 
 /// Compiles a kernel for arguments like these, without running it.
-pub fn compile(
-    kernel: &Bound<'_, JITFunction>,
-    positional: &Bound<'_, PyTuple>,
-    keywords: Option<&Bound<'_, PyDict>>,
-) -> PyResult<Py<CompiledKernel>> {
-    let function = kernel.get();
-    errors::guarded(kernel.py(), &function.name, || {
-        let (bound, options) = bind(&function.name, &function.parameters, positional, keywords)?;
-        let mut arguments = specialize(kernel, &bound, Purpose::Compilation)?;
-        let target = device::of_compilation(kernel.py(), arguments.place.map(|(place, _)| place))?;
-        find_or_compile(kernel, &mut arguments, &bound, target, options, Reader::Compiler)
+pub fn compile<'py>(kernel: &Bound<'py, JITFunction>, call: &Call<'_, 'py>) -> PyResult<Py<CompiledKernel>> {
+    let (py, function) = (kernel.py(), kernel.get());
+    errors::guarded(py, &function.name, || {
+        let (bound, options) = bind(py, &function.name, &function.parameters, call)?;
+        let mut arguments = Arguments::new(Purpose::Compilation);
+        specialize(kernel, &bound, &mut arguments)?;
+        let target = device::of_compilation(py, arguments.place.map(|(place, _)| place))?;
+        find_or_compile(kernel, &arguments, &bound, target, options, Reader::Compiler)
     })
 }
 
 fn specialize(
     kernel: &Bound<'_, JITFunction>,
-    bound: &[Bound<'_, PyAny>],
-    purpose: Purpose,
-) -> PyResult<Arguments> {
+    bound: &[&Bound<'_, PyAny>],
+    arguments: &mut Arguments,
+) -> PyResult<()> {
     let function = kernel.get();
-    Arguments::new(&function.parameters, bound, purpose).map_err(|(index, error)| {
+    arguments.specialize(&function.parameters, bound).map_err(|(index, error)| {
         let parameter = &function.parameters[index];
-        errors::argument(kernel.py(), &function.name, &parameter.name, &bound[index], &error)
+        errors::argument(kernel.py(), &function.name, &parameter.name, bound[index], &error)
     })
 }
 
@@ -263,8 +251,8 @@ pub enum Reader {
 /// The kernel compiled for these arguments, from the cache if what it was compiled from has not changed.
 fn find_or_compile(
     kernel: &Bound<'_, JITFunction>,
-    arguments: &mut Arguments,
-    bound: &[Bound<'_, PyAny>],
+    arguments: &Arguments,
+    bound: &[&Bound<'_, PyAny>],
     target: Target,
     options: Options,
     reader: Reader,
@@ -380,7 +368,7 @@ fn is_current(py: Python<'_>, compiled: &CompiledKernel) -> PyResult<bool> {
 }
 
 /// The arguments of a call in the words of a message.
-fn called_with(kernel: &Bound<'_, JITFunction>, bound: &[Bound<'_, PyAny>]) -> String {
+fn called_with(kernel: &Bound<'_, JITFunction>, bound: &[&Bound<'_, PyAny>]) -> String {
     let function = kernel.get();
     let arguments: Vec<String> = function
         .parameters

@@ -1,7 +1,7 @@
 //! The extension module `tegula._native`: Python calls to launches, live Python objects to the front end.
 //!
 //! The way of a call `kernel[grid](x, n, BLOCK=64)`, a module each:
-//! [`function`] holds the kernel, [`grid`] the grid; [`binding`] finds each parameter's argument;
+//! [`function`] holds the kernel, [`grid`] the grid; [`launcher`] is called, [`call`] its arguments; [`binding`] finds each parameter's argument;
 //! [`specialize`] says what the compiler may know of it ([`arrays`] and [`dlpack`] read tensors, [`constants`] constants);
 //! [`launch`] looks the compiled kernel up, or has [`host`] answer the front end's questions while it is compiled
 //! ([`source`] finds the text) for the target that [`device`] chooses, checks that what it was compiled from still stands ([`dependencies`]), and runs it, with the calls that [`hooks`] makes around it.
@@ -10,6 +10,7 @@
 mod ahead;
 mod arrays;
 mod binding;
+mod call;
 mod classes;
 mod compiled;
 mod constants;
@@ -24,6 +25,7 @@ mod hooks;
 mod host;
 mod language;
 mod launch;
+mod launcher;
 mod source;
 mod specialize;
 mod warnings;
@@ -34,7 +36,7 @@ use pyo3::prelude::*;
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<function::JITFunction>()?;
-    module.add_class::<launch::Launcher>()?;
+    module.add_class::<launcher::Launcher>()?;
     module.add_class::<compiled::CompiledKernel>()?;
     module.add_class::<language::LanguageFunction>()?;
     module.add_class::<eager::Tensor>()?;

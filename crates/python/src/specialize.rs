@@ -2,6 +2,7 @@
 
 use crate::arrays;
 use crate::binding::Parameter;
+use crate::call::USUAL_ARGUMENTS;
 use crate::classes::{classes, is_instance};
 use crate::constants::{Objects, constant, named_tuple_class, numpy_scalar, pointer_type, scalar_type};
 use crate::device::Place;
@@ -10,6 +11,7 @@ use crate::language::LanguageFunction;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyString, PyTuple};
+use smallvec::SmallVec;
 use tegula_ir::{Pointer, Scalar};
 use tegula_runtime::{ArrayRange, Constant, Descriptor, Policy, Specialization, specialization};
 
@@ -31,9 +33,9 @@ pub enum Purpose {
 #[derive(Default)]
 pub struct Arguments {
     /// What the kernel is compiled for, one a parameter.
-    pub key: Vec<Specialization>,
+    pub key: SmallVec<[Specialization; USUAL_ARGUMENTS]>,
     /// The run-time leaves.
-    pub leaves: Vec<u64>,
+    pub leaves: SmallVec<[u64; USUAL_ARGUMENTS]>,
     /// The objects that the key refers to by address.
     pub objects: Objects,
     /// The leaves that are addresses of read-only arrays, with the parameter's index.
@@ -57,31 +59,33 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// Specialises one argument a parameter.
-    pub fn new(
-        parameters: &[Parameter],
-        bound: &[Bound<'_, PyAny>],
-        purpose: Purpose,
-    ) -> Result<Arguments, (usize, PyErr)> {
-        let mut arguments = Arguments {
-            key: Vec::with_capacity(bound.len()),
-            leaves: Vec::with_capacity(bound.len()),
+    /// Nothing yet, to be filled for a purpose.
+    pub fn new(purpose: Purpose) -> Arguments {
+        Arguments {
             ranges: (!matches!(purpose, Purpose::Compilation | Purpose::Launch)).then(Vec::new),
             whole_storage: matches!(purpose, Purpose::Interpretation | Purpose::Simulation),
             types_are_tensors: purpose == Purpose::Compilation,
             ..Arguments::default()
-        };
+        }
+    }
+
+    /// Specialises one argument a parameter.
+    ///
+    /// # Errors
+    /// What is wrong with an argument, with the parameter's index.
+    pub fn specialize(
+        &mut self,
+        parameters: &[Parameter],
+        bound: &[&Bound<'_, PyAny>],
+    ) -> Result<(), (usize, PyErr)> {
         for (index, (parameter, object)) in parameters.iter().zip(bound).enumerate() {
             let specialized = if parameter.constexpr {
-                constant(object, &mut arguments.objects).map(Specialization::Constexpr)
+                constant(object, &mut self.objects).map(Specialization::Constexpr)
             } else {
-                arguments.runtime(index, parameter, object)
+                self.runtime(index, parameter, object)
             };
-            match specialized {
-                Ok(specialized) => arguments.key.push(specialized),
-                Err(error) => return Err((index, error)),
-            }
-            if let (Some(here), Some((first, at))) = (arguments.misplaced, arguments.place) {
+            self.key.push(specialized.map_err(|error| (index, error))?);
+            if let (Some(here), Some((first, at))) = (self.misplaced, self.place) {
                 let message = format!(
                     "it is on {here}, but `{}` is on {first}; the arrays of a launch must be on one device",
                     parameters[at].name
@@ -89,7 +93,7 @@ impl Arguments {
                 return Err((index, PyValueError::new_err(message)));
             }
         }
-        Ok(arguments)
+        Ok(())
     }
 
     fn runtime(
@@ -195,7 +199,7 @@ impl Arguments {
         &mut self,
         index: usize,
         parameter: &Parameter,
-        array: &arrays::Array<'_>,
+        array: &arrays::Array<'_, '_>,
     ) -> PyResult<Specialization> {
         match (array.place, self.place) {
             (Some(here), None) => self.place = Some((here, index)),

@@ -29,7 +29,7 @@ pub fn deliver(py: Python<'_>, kernel: &JITFunction, found: Vec<Warning>) -> PyR
 pub fn allocations(
     parameters: &[Parameter],
     specialisations: &[Specialization],
-    bound: &[Bound<'_, PyAny>],
+    bound: &[&Bound<'_, PyAny>],
 ) -> Option<Vec<ArrayRange>> {
     let mut ranges = Vec::new();
     for ((parameter, specialisation), object) in parameters.iter().zip(specialisations).zip(bound) {

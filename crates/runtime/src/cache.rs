@@ -3,8 +3,9 @@
 use crate::options::Options;
 use crate::specialization::Specialization;
 use crate::target::Target;
-use hashbrown::{Equivalent, HashMap};
+use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
+use std::hash::BuildHasher;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// What a kernel is compiled for.
@@ -28,21 +29,6 @@ impl<'a> Variant<'a> {
     }
 }
 
-/// A variant in the map. Its fields are those of [`Variant`], so that the two hash alike.
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct OwnedVariant {
-    target: Target,
-    options: Options,
-    arguments: Box<[Specialization]>,
-}
-
-impl Equivalent<OwnedVariant> for Variant<'_> {
-    fn equivalent(&self, owned: &OwnedVariant) -> bool {
-        let OwnedVariant { target, options, arguments } = owned;
-        self.target == *target && self.options == *options && self.arguments == &**arguments
-    }
-}
-
 /// One kernel's compiled variants.
 ///
 /// Two threads that ask for one variant at once compile it once: the second waits for the first. Different variants
@@ -52,25 +38,79 @@ pub struct Cache<T> {
     slots: Mutex<Slots<T>>,
 }
 
-type Slots<T> = HashMap<OwnedVariant, Arc<Slot<T>>, FxBuildHasher>;
+#[derive(Debug)]
+struct Slots<T> {
+    all: HashTable<Arc<Slot<T>>>,
+    /// The slot that was asked for last. Launches mostly ask for the same again, and to compare takes less time than to hash.
+    last: Option<Arc<Slot<T>>>,
+}
 
 /// The place of one variant: empty while it is being compiled, and after a compilation that failed.
 #[derive(Debug)]
 struct Slot<T> {
+    target: Target,
+    options: Options,
+    arguments: Box<[Specialization]>,
     compiled: OnceLock<Arc<T>>,
     compiling: Mutex<()>,
 }
 
+impl<T> Slot<T> {
+    fn new(variant: &Variant<'_>) -> Slot<T> {
+        let Variant { target, options, arguments } = *variant;
+        Slot {
+            target,
+            options,
+            arguments: arguments.into(),
+            compiled: OnceLock::new(),
+            compiling: Mutex::new(()),
+        }
+    }
+
+    fn variant(&self) -> Variant<'_> {
+        Variant { target: self.target, options: self.options, arguments: &self.arguments }
+    }
+}
+
+impl<T> Slots<T> {
+    fn find(&mut self, key: &Variant<'_>) -> Option<&Arc<Slot<T>>> {
+        if self.last.as_ref().is_none_or(|last| last.variant() != *key) {
+            self.last = Some(Arc::clone(self.all.find(hash(key), |slot| slot.variant() == *key)?));
+        }
+        self.last.as_ref()
+    }
+
+    fn find_or_add(&mut self, key: &Variant<'_>) -> Arc<Slot<T>> {
+        if let Some(slot) = self.find(key) {
+            return Arc::clone(slot);
+        }
+        let slot = Arc::new(Slot::new(key));
+        self.all.insert_unique(hash(key), Arc::clone(&slot), |slot| hash(&slot.variant()));
+        slot
+    }
+
+    fn remove(&mut self, key: &Variant<'_>) {
+        self.last = None;
+        if let Ok(entry) = self.all.find_entry(hash(key), |slot| slot.variant() == *key) {
+            entry.remove();
+        }
+    }
+}
+
+fn hash(variant: &Variant<'_>) -> u64 {
+    FxBuildHasher.hash_one(variant)
+}
+
 impl<T> Default for Cache<T> {
     fn default() -> Cache<T> {
-        Cache { slots: Mutex::default() }
+        Cache { slots: Mutex::new(Slots { all: HashTable::new(), last: None }) }
     }
 }
 
 impl<T> Cache<T> {
     /// The variant for `key`, if it has been compiled.
     pub fn get(&self, key: &Variant<'_>) -> Option<Arc<T>> {
-        lock(&self.slots).get(key)?.compiled.get().cloned()
+        lock(&self.slots).find(key)?.compiled.get().cloned()
     }
 
     /// The variant for `key`; `compile` makes it, unless another thread has done so by then.
@@ -82,19 +122,7 @@ impl<T> Cache<T> {
         key: &Variant<'_>,
         compile: impl FnOnce() -> Result<T, E>,
     ) -> Result<Arc<T>, E> {
-        let slot = {
-            let mut slots = lock(&self.slots);
-            match slots.get(key) {
-                Some(slot) => Arc::clone(slot),
-                None => {
-                    let slot = Arc::new(Slot { compiled: OnceLock::new(), compiling: Mutex::new(()) });
-                    let Variant { target, options, arguments } = *key;
-                    let owned = OwnedVariant { target, options, arguments: arguments.into() };
-                    slots.insert(owned, Arc::clone(&slot));
-                    slot
-                }
-            }
-        };
+        let slot = lock(&self.slots).find_or_add(key);
         let _turn = lock(&slot.compiling);
         if let Some(compiled) = slot.compiled.get() {
             return Ok(Arc::clone(compiled));
@@ -106,7 +134,7 @@ impl<T> Cache<T> {
     /// Forgets the variant for `key`, if it still is `stale`.
     pub fn remove(&self, key: &Variant<'_>, stale: &Arc<T>) {
         let mut slots = lock(&self.slots);
-        let current = slots.get(key).and_then(|slot| slot.compiled.get());
+        let current = slots.find(key).and_then(|slot| slot.compiled.get());
         if current.is_some_and(|current| Arc::ptr_eq(current, stale)) {
             slots.remove(key);
         }
@@ -114,12 +142,14 @@ impl<T> Cache<T> {
 
     /// Forgets every variant.
     pub fn clear(&self) {
-        lock(&self.slots).clear();
+        let mut slots = lock(&self.slots);
+        slots.last = None;
+        slots.all.clear();
     }
 
     /// Every variant that has been compiled, in no order.
     pub fn compiled(&self) -> Vec<Arc<T>> {
-        lock(&self.slots).values().filter_map(|slot| slot.compiled.get().cloned()).collect()
+        lock(&self.slots).all.iter().filter_map(|slot| slot.compiled.get().cloned()).collect()
     }
 }
 

@@ -174,7 +174,7 @@ fn tuple_class(class: Option<u64>, object: &dyn Fn(u64) -> HostValue) -> Option<
 ///
 /// # Errors
 /// [`Error::IntegerRange`].
-pub fn integer(value: i128, policy: Policy, leaves: &mut Vec<u64>) -> Result<Specialization, Error> {
+pub fn integer(value: i128, policy: Policy, leaves: &mut impl Extend<u64>) -> Result<Specialization, Error> {
     if value == 1 && policy.value {
         return Ok(Specialization::Constexpr(Constant::Int(1)));
     }
@@ -191,9 +191,9 @@ pub fn integer(value: i128, policy: Policy, leaves: &mut Vec<u64>) -> Result<Spe
 }
 
 /// Specialises an integer argument whose type the kernel declares; the value wraps to the type.
-pub fn typed_integer(value: i128, scalar: Scalar, policy: Policy, leaves: &mut Vec<u64>) -> Specialization {
+pub fn typed_integer(value: i128, scalar: Scalar, policy: Policy, leaves: &mut impl Extend<u64>) -> Specialization {
     let value = value as u64;
-    leaves.push(extend(value, scalar));
+    leaves.extend([extend(value, scalar)]);
     let aligned = policy.value && policy.alignment && value.is_multiple_of(u64::from(ALIGNMENT));
     Specialization::Runtime {
         element: scalar.into(),
@@ -208,26 +208,26 @@ fn extend(value: u64, scalar: Scalar) -> u64 {
 }
 
 /// Specialises a truth value.
-pub fn boolean(value: bool, leaves: &mut Vec<u64>) -> Specialization {
-    leaves.push(u64::from(value));
+pub fn boolean(value: bool, leaves: &mut impl Extend<u64>) -> Specialization {
+    leaves.extend([u64::from(value)]);
     Specialization::Runtime { element: Scalar::Int1.into(), divisible_by: 1 }
 }
 
 /// Specialises a float argument. It is fp32, unless it is declared as fp64, fp16 or bf16.
-pub fn float(value: f64, declared: Option<Scalar>, leaves: &mut Vec<u64>) -> Specialization {
+pub fn float(value: f64, declared: Option<Scalar>, leaves: &mut impl Extend<u64>) -> Specialization {
     let (scalar, bits) = match declared {
         Some(Scalar::Float64) => (Scalar::Float64, value.to_bits()),
         Some(Scalar::Float16) => (Scalar::Float16, u64::from(f16::from_f64(value).to_bits())),
         Some(Scalar::BFloat16) => (Scalar::BFloat16, u64::from(bf16::from_f64(value).to_bits())),
         _ => (Scalar::Float32, u64::from((value as f32).to_bits())),
     };
-    leaves.push(bits);
+    leaves.extend([bits]);
     Specialization::Runtime { element: scalar.into(), divisible_by: 1 }
 }
 
 /// Specialises the address of an array.
-pub fn pointer(address: u64, pointer: Pointer, policy: Policy, leaves: &mut Vec<u64>) -> Specialization {
-    leaves.push(address);
+pub fn pointer(address: u64, pointer: Pointer, policy: Policy, leaves: &mut impl Extend<u64>) -> Specialization {
+    leaves.extend([address]);
     let aligned = policy.value && policy.alignment && address.is_multiple_of(u64::from(ALIGNMENT));
     Specialization::Runtime { element: pointer.into(), divisible_by: if aligned { ALIGNMENT } else { 1 } }
 }

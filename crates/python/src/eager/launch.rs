@@ -22,7 +22,7 @@ use tegula_runtime::{Constant, EagerBlock, Memory, Specialization};
 /// Whatever the kernel raises.
 pub fn launch(
     kernel: &Bound<'_, JITFunction>,
-    bound: &[Bound<'_, PyAny>],
+    bound: &[&Bound<'_, PyAny>],
     arguments: &Arguments,
     grid: [u32; 3],
 ) -> PyResult<()> {

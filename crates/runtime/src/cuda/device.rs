@@ -3,7 +3,10 @@
 use super::driver::{self, DriverError, check};
 use crate::target::Gpu;
 use cudarc::driver::sys::{self, CUcontext, CUdevice, CUdevice_attribute as Attribute, CUpointer_attribute};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
+
+/// Devices of one machine; those beyond are refused.
+pub(super) const DEVICES: usize = 64;
 
 /// A GPU, opened once and never closed.
 #[derive(Debug)]
@@ -24,16 +27,17 @@ impl Device {
     /// The device with this number, as in `cuda:0`.
     ///
     /// # Errors
-    /// [`DriverError`] without a driver, or without such a device.
+    /// [`DriverError`] without a driver, without such a device, or if its number is beyond those that are served.
     pub fn get(ordinal: u32) -> Result<&'static Device, DriverError> {
-        static OPEN: Mutex<Vec<&'static Device>> = Mutex::new(Vec::new());
-        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(device) = open.iter().find(|device| device.ordinal == ordinal) {
-            return Ok(device);
+        static OPEN: [OnceLock<Device>; DEVICES] = [const { OnceLock::new() }; DEVICES];
+        let place = OPEN.get(ordinal as usize).ok_or(DriverError::TooMany(ordinal))?;
+        match place.get() {
+            Some(device) => Ok(device),
+            None => {
+                let device = Device::open(ordinal)?;
+                Ok(place.get_or_init(|| device))
+            }
         }
-        let device: &'static Device = Box::leak(Box::new(Device::open(ordinal)?));
-        open.push(device);
-        Ok(device)
     }
 
     fn open(ordinal: u32) -> Result<Device, DriverError> {

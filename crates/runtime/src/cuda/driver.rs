@@ -1,5 +1,6 @@
 //! The CUDA driver, loaded when it is first needed, and its errors.
 
+use super::device::DEVICES;
 use cudarc::driver::sys::{self, CUresult};
 use std::ffi::CStr;
 use std::sync::OnceLock;
@@ -14,6 +15,9 @@ pub enum DriverError {
     /// A call that failed.
     #[error("the CUDA driver cannot {what}: {name} ({text})")]
     Call { what: &'static str, name: String, text: String },
+    /// There are more devices than are served.
+    #[error("cuda:{0} is beyond the {DEVICES} devices that are served")]
+    TooMany(u32),
     /// There is no driver, or one that is too old.
     #[error("{0}")]
     Absent(String),

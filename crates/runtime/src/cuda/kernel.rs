@@ -2,7 +2,8 @@
 
 use super::assemble::ptxas::Ptxas;
 use super::assemble::{Assembler, Failure, Job, Report};
-use super::device::Device;
+use super::device::{DEVICES, Device};
+use super::driver::DriverError;
 use super::module::{Module, Stream};
 use super::scheduling::Scheduling;
 use super::tensor_map::TensorMaps;
@@ -19,9 +20,6 @@ use tegula_ir::{FileId, Function, SourceMap};
 
 /// Which compiler made an entry of the cache: its version and its sources.
 const COMPILER: &str = concat!(env!("CARGO_PKG_VERSION"), " ", env!("TEGULA_SOURCES"));
-
-/// Devices of one machine; launches on those beyond are refused.
-const DEVICES: usize = 64;
 
 /// The largest extents of a grid (CUDA C++ Programming Guide, technical specifications).
 const GRID_LIMITS: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
@@ -150,9 +148,7 @@ impl CudaKernel {
     /// # Errors
     /// As for [`Module::load`].
     pub fn module(&self, device: u32) -> Result<&Module, Error> {
-        let place = self.modules.get(device as usize).ok_or_else(|| {
-            Error::Option(format!("cuda:{device} is beyond the {DEVICES} devices that are served"))
-        })?;
+        let place = self.modules.get(device as usize).ok_or(DriverError::TooMany(device))?;
         if let Some(module) = place.get() {
             return Ok(module);
         }
