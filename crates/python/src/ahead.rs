@@ -44,8 +44,8 @@ pub fn compile_ahead(
             })?);
             continue;
         }
-        let default = || parameter.default.as_ref().map(|default| default.bind(py).clone());
-        let Some(value) = constexprs.get_item(name)?.or_else(default) else {
+        let default = parameter.default(py)?.cloned();
+        let Some(value) = constexprs.get_item(name)?.or(default) else {
             let message = format!("`{}` is given neither a type nor a value for `{name}`", function.name);
             return Err(PyTypeError::new_err(message));
         };
@@ -66,19 +66,19 @@ fn is_constexpr(ty: &Bound<'_, PyAny>) -> bool {
 
 /// A type as signatures write it, with the divisibility that launches mostly find.
 fn runtime(text: &str) -> Option<Specialization> {
-    let (policy, mut leaves) = (Policy::default(), Vec::new());
+    let policy = Policy::default();
     if let Some(pointee) = text.strip_prefix('*') {
         let (constant, pointee) = match pointee.strip_prefix('k') {
             Some(pointee) => (true, pointee),
             None => (false, pointee),
         };
         let pointer = Pointer { pointee: Scalar::from_name(pointee)?, depth: 1, constant };
-        return Some(specialization::pointer(0, pointer, policy, &mut leaves));
+        return Some(specialization::pointer(0, pointer, policy).into());
     }
     let scalar = Scalar::from_name(text)?;
     Some(if scalar.is_float() {
         Specialization::Runtime { element: scalar.into(), divisible_by: 1 }
     } else {
-        specialization::typed_integer(0, scalar, policy, &mut leaves)
+        specialization::typed_integer(0, scalar, policy).into()
     })
 }

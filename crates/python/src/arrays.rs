@@ -38,13 +38,22 @@ enum Layout<'a, 'py> {
 ///
 /// # Errors
 /// A `TypeError` that says why an array cannot be used, without the parameter's name.
+#[inline]
 pub fn read<'a, 'py>(object: &'a Bound<'py, PyAny>) -> PyResult<Option<Array<'a, 'py>>> {
-    let py = object.py();
-    if let Some(torch) = torch(py)
+    if let Some(torch) = torch(object.py())
         && torch.is_tensor(object)
     {
-        return tensor(object, torch).map(Some);
+        return match torch.exchange.as_ref().and_then(|exchange| exchange.describe(object)) {
+            Some(described) => Ok(Some(Array::described(described, Layout::Tensor(object)))),
+            None => tensor(object, torch).map(Some),
+        };
     }
+    read_other(object)
+}
+
+/// The same for what is no tensor of torch.
+fn read_other<'a, 'py>(object: &'a Bound<'py, PyAny>) -> PyResult<Option<Array<'a, 'py>>> {
+    let py = object.py();
     if let Ok(interface) = object.getattr(intern!(py, "__array_interface__")) {
         // numpy's scalars have one too, but they are numbers.
         if numpy_scalar(object)?.is_some() {
@@ -262,11 +271,9 @@ pub fn torch_dtype(object: &Bound<'_, PyAny>) -> Option<Scalar> {
     torch(object.py())?.scalar(object)
 }
 
+/// A tensor of torch, by its attributes.
 fn tensor<'a, 'py>(object: &'a Bound<'py, PyAny>, torch: &Torch) -> PyResult<Array<'a, 'py>> {
     let py = object.py();
-    if let Some(described) = torch.exchange.as_ref().and_then(|exchange| exchange.describe(object)) {
-        return Ok(Array::described(described, Layout::Tensor(object)));
-    }
     let place = if object.getattr(intern!(py, "is_cuda"))?.is_truthy()? {
         Place::of_cuda_tensor(|| torch.get_device.bind(py).call1((object,))?.extract())?
     } else if object.getattr(intern!(py, "is_cpu"))?.is_truthy()? {

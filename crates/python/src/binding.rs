@@ -14,7 +14,8 @@ pub struct Parameter {
     pub name: String,
     /// The name as Python has it at call sites: an interned string, so that it is mostly found by identity.
     interned: Py<PyString>,
-    pub default: Option<Py<PyAny>>,
+    /// `inspect.Parameter.empty` if there is none.
+    default: Py<PyAny>,
     pub keyword_only: bool,
     /// Whether launches have an option of the same name: then an argument of that name is for both.
     names_option: bool,
@@ -47,13 +48,19 @@ impl Parameter {
             interned: PyString::intern(py, &text).unbind(),
             names_option: OPTIONS.contains(&text.as_str()),
             name: text,
-            default: (!default.is(classes(py)?.empty.bind(py))).then(|| default.unbind()),
+            default: default.unbind(),
             keyword_only,
             constexpr,
             constant,
             declared,
             policy: Policy { value, alignment },
         })
+    }
+
+    /// The default, if there is one.
+    pub fn default<'py>(&self, py: Python<'py>) -> PyResult<Option<&Bound<'py, PyAny>>> {
+        let default = self.default.bind(py);
+        Ok((!default.is(&classes(py)?.empty)).then_some(default))
     }
 }
 
@@ -92,7 +99,7 @@ const OPTIONS: &[&str] = &[
 /// One argument a parameter.
 pub type BoundArguments<'a, 'py> = SmallVec<[&'a Bound<'py, PyAny>; USUAL_ARGUMENTS]>;
 
-/// Finds the argument of each parameter, or its default.
+/// Adds the argument of each parameter, or its default, to `bound`, and sets the options that are among them.
 ///
 /// # Errors
 /// Python's own for missing, doubled and unknown arguments; a `ValueError` for an impossible launch option.
@@ -101,32 +108,31 @@ pub fn bind<'a, 'py>(
     kernel: &str,
     parameters: &'a [Parameter],
     call: &Call<'a, 'py>,
-) -> PyResult<(BoundArguments<'a, 'py>, Options)> {
+    bound: &mut BoundArguments<'a, 'py>,
+    options: &mut Options,
+) -> PyResult<()> {
     let positional = call.positional();
     // Parameters that are keyword-only come last.
     let taken = parameters.get(..positional.len());
     if taken.is_none_or(|taken| taken.last().is_some_and(|last| last.keyword_only)) {
         return Err(too_many(kernel, parameters, positional.len()));
     }
-    let mut places = SmallVec::<[Option<&'a Bound<'py, PyAny>>; USUAL_ARGUMENTS]>::new();
-    places.extend(positional.iter().map(Some));
-    places.resize(parameters.len(), None);
-    let mut options = Options::default();
+    let rest = &parameters[positional.len()..];
+    bound.extend(positional);
+    bound.extend(rest.iter().map(|parameter| parameter.default.bind(py)));
     for (key, value) in call.named() {
-        let Some(index) = place_of(kernel, parameters, &key, value, &mut options)? else { continue };
-        if places[index].replace(value).is_some() {
+        let Some(index) = place_of(kernel, parameters, &key, value, options)? else { continue };
+        if index < positional.len() {
             let message = format!("`{kernel}` got two values for the argument `{}`", parameters[index].name);
             return Err(PyTypeError::new_err(message));
         }
+        bound[index] = value;
     }
-    let mut arguments = BoundArguments::new();
-    for (parameter, place) in parameters.iter().zip(places) {
-        match place.or_else(|| parameter.default.as_ref().map(|default| default.bind(py))) {
-            Some(argument) => arguments.push(argument),
-            None => return Err(missing(kernel, parameters, call)),
-        }
+    let empty = classes(py)?.empty.bind(py);
+    if bound[positional.len()..].iter().any(|argument| argument.is(empty)) {
+        return Err(missing(kernel, rest, &bound[positional.len()..], empty));
     }
-    Ok((arguments, options))
+    Ok(())
 }
 
 /// The index of the parameter that a named argument is for; `None` if it is an option alone. It may be both.
@@ -157,9 +163,8 @@ fn set_option(options: &mut Options, name: &str, value: &Bound<'_, PyAny>) -> Py
     if value.is_none() {
         return Ok(true);
     }
-    let number = value
-        .extract()
-        .map_err(|_| PyTypeError::new_err(format!("{name} must be an int, not {value}")))?;
+    let number =
+        value.extract().map_err(|_| PyTypeError::new_err(format!("{name} must be an int, not {value}")))?;
     options.set(name, number).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
@@ -171,12 +176,16 @@ fn too_many(kernel: &str, parameters: &[Parameter], given: usize) -> PyErr {
     ))
 }
 
-fn missing(kernel: &str, parameters: &[Parameter], call: &Call<'_, '_>) -> PyErr {
-    let names: Vec<String> = parameters
-        .iter()
-        .skip(call.positional().len())
-        .filter(|parameter| parameter.default.is_none() && !call.names(&parameter.name))
-        .map(|parameter| {
+/// An error that names the parameters whose place is `empty`.
+fn missing(
+    kernel: &str,
+    parameters: &[Parameter],
+    bound: &[&Bound<'_, PyAny>],
+    empty: &Bound<'_, PyAny>,
+) -> PyErr {
+    let missing = parameters.iter().zip(bound).filter(|(_, argument)| argument.is(empty));
+    let names: Vec<String> = missing
+        .map(|(parameter, _)| {
             let kind = if parameter.constexpr { " (a constexpr)" } else { "" };
             format!("`{}`{kind}", parameter.name)
         })

@@ -60,11 +60,6 @@ impl<'a, 'py> Call<'a, 'py> {
         self.names.into_iter().flat_map(|names| names.iter_borrowed()).zip(self.named)
     }
 
-    /// Whether there is an argument of this name.
-    pub fn names(&self, wanted: &str) -> bool {
-        self.named().any(|(name, _)| name.extract::<&str>().is_ok_and(|name| name == wanted))
-    }
-
     /// Calls a function of Python with the same arguments.
     pub fn pass_to(&self, function: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = function.py();

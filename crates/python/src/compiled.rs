@@ -113,7 +113,7 @@ impl CompiledKernel {
         let Some(kernel) = alive.and_then(|kernel| kernel.cast_into::<JITFunction>().ok()) else {
             return Err(PyRuntimeError::new_err(format!("the kernel `{}` is gone", self.name())));
         };
-        Launcher::function(kernel, Grid::new(grid)?, Some(self.options))
+        Launcher::function(&kernel, Grid::new(grid)?, Some(self.options))
     }
 
     /// Loads the machine code onto a device, as the first launch there would. `device` is torch's current one if it is not given; on the

@@ -29,10 +29,10 @@ pub fn constant(object: &Bound<'_, PyAny>, objects: &mut Objects) -> PyResult<Co
     if object.is_none() {
         return Ok(Constant::None);
     }
-    if let Ok(value) = object.cast::<PyBool>() {
-        return Ok(Constant::Bool(value.is_true()));
+    if object.is_exact_instance_of::<PyBool>() {
+        return Ok(Constant::Bool(object.is_truthy()?));
     }
-    if object.cast::<PyInt>().is_ok() {
+    if object.is_instance_of::<PyInt>() {
         // Integers of 128 bits are read piece by piece.
         return Ok(Constant::Int(object.extract::<i64>().map(i128::from).or_else(|_| object.extract())?));
     }

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::{PoisonError, RwLock};
+use std::sync::atomic::{AtomicPtr, Ordering};
 use tegula_runtime::cuda::{Device, Stream, set_package_folders};
 use tegula_runtime::{DiskCache, Error, Target};
 
@@ -60,8 +60,8 @@ impl Place {
     }
 }
 
-/// What `TEGULA_TARGET` says.
-static FORCED: RwLock<Option<Target>> = RwLock::new(None);
+/// What `TEGULA_TARGET` says; null if it is not set.
+static FORCED: AtomicPtr<Target> = AtomicPtr::new(std::ptr::null_mut());
 
 /// Compiles for a target (`"cpu"`, `"sm_80"`) in the place of the arguments' device's own; `None` undoes that.
 #[pyfunction]
@@ -74,13 +74,16 @@ pub fn set_target(target: Option<&str>) -> PyResult<()> {
         ),
         None => None,
     };
-    *FORCED.write().unwrap_or_else(PoisonError::into_inner) = target;
+    // Each is kept for ever, since a launch may be looking at it; programs choose few.
+    let target = target.map_or(std::ptr::null_mut(), |target| Box::into_raw(Box::new(target)));
+    FORCED.store(target, Ordering::Release);
     Ok(())
 }
 
 /// The target that takes the place of the arguments' device's own, if there is one.
 pub fn forced() -> Option<Target> {
-    *FORCED.read().unwrap_or_else(PoisonError::into_inner)
+    // SAFETY: it is null, or was made of a box that is never freed.
+    unsafe { FORCED.load(Ordering::Acquire).as_ref() }.copied()
 }
 
 /// Refuses arrays that an interpreted kernel cannot reach.

@@ -107,10 +107,12 @@ impl JITFunction {
 
     /// Calls what has to be called before a launch.
     pub fn call_hooks<'py>(&self, py: Python<'py>, call: &Call<'_, 'py>) -> PyResult<()> {
-        for hook in self.pre_run_hooks.bind(py) {
-            call.pass_to(&hook)?;
+        let hooks = self.pre_run_hooks.bind(py);
+        // Mostly there are none, and an iterator would have to be made to see that.
+        if hooks.is_empty() {
+            return Ok(());
         }
-        Ok(())
+        hooks.iter().try_for_each(|hook| call.pass_to(&hook).map(drop))
     }
 }
 
@@ -151,9 +153,8 @@ impl JITFunction {
     }
 
     /// The kernel with its grid, to be called with the arguments.
-    fn __getitem__<'py>(slf: Bound<'py, Self>, grid: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let grid = Grid::new(grid)?;
-        slf.clone().get().launcher.of(slf, grid)
+    fn __getitem__<'py>(slf: &Bound<'py, Self>, grid: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        slf.get().launcher.of(slf, Grid::new(grid)?)
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {

@@ -63,7 +63,10 @@ fn extents(grid: &Bound<'_, PyAny>) -> PyResult<[u32; 3]> {
 /// One extent. `__index__` lets numpy's integers in, and keeps floats out.
 fn extent(axis: usize, item: &Bound<'_, PyAny>) -> PyResult<u32> {
     let number = item.extract::<i64>();
-    if let Ok(number) = number.as_ref() && let Ok(extent) = i32::try_from(*number) && extent >= 0 {
+    if let Ok(number) = number.as_ref()
+        && let Ok(extent) = i32::try_from(*number)
+        && extent >= 0
+    {
         return Ok(extent as u32);
     }
     Err(match item.call_method0("__index__") {

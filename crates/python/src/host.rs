@@ -276,12 +276,12 @@ impl Host for LiveHost<'_> {
         let function = self.jit_function(function).ok_or("it is no function of this program")?;
         let function = function.get();
         // The defaults are looked at for each compilation, so that this host knows the objects in them.
-        let defaults = function.parameters.iter().map(|parameter| ParamSource {
-            name: parameter.name.clone(),
-            default: parameter.default.as_ref().map(|default| self.value(default.bind(self.py))),
+        let params = function.parameters.iter().map(|parameter| {
+            let default = parameter.default(self.py)?.map(|default| self.value(default));
+            Ok(ParamSource { name: parameter.name.clone(), default })
         });
-        let params = defaults.collect();
-        function.source(self.py, params)
+        let params: PyResult<_> = params.collect();
+        function.source(self.py, params.map_err(|error| error.to_string())?)
     }
 
     fn global(&self, function: FunctionRef, name: &str) -> Option<HostValue> {

@@ -1,7 +1,7 @@
 //! Launches: find or compile the kernel for these arguments, and run it.
 
 use crate::arrays;
-use crate::binding::bind;
+use crate::binding::{BoundArguments, bind};
 use crate::call::Call;
 use crate::compiled::CompiledKernel;
 use crate::constants::Objects;
@@ -43,7 +43,7 @@ pub fn launch<'py>(
     kernel: &Bound<'py, JITFunction>,
     call: &Call<'_, 'py>,
     grid: &Grid,
-    chosen: Option<Options>,
+    chosen: Option<&Options>,
 ) -> PyResult<Option<Py<CompiledKernel>>> {
     errors::guarded(kernel.py(), &kernel.get().name, || run(kernel, call, grid, chosen))
 }
@@ -52,12 +52,14 @@ fn run<'py>(
     kernel: &Bound<'py, JITFunction>,
     call: &Call<'_, 'py>,
     grid: &Grid,
-    chosen: Option<Options>,
+    chosen: Option<&Options>,
 ) -> PyResult<Option<Py<CompiledKernel>>> {
     let (py, function) = (kernel.py(), kernel.get());
     function.call_hooks(py, call)?;
-    let (bound, options) = bind(py, &function.name, &function.parameters, call)?;
-    let options = chosen.unwrap_or(options);
+    let mut bound = BoundArguments::new();
+    let mut options = Options::default();
+    bind(py, &function.name, &function.parameters, call, &mut bound, &mut options)?;
+    let options = chosen.unwrap_or(&options);
     let forced = device::forced();
     let purpose = match forced {
         _ if function.interpret => Purpose::Interpretation,
@@ -220,11 +222,13 @@ fn interrupted() -> bool {
 pub fn compile<'py>(kernel: &Bound<'py, JITFunction>, call: &Call<'_, 'py>) -> PyResult<Py<CompiledKernel>> {
     let (py, function) = (kernel.py(), kernel.get());
     errors::guarded(py, &function.name, || {
-        let (bound, options) = bind(py, &function.name, &function.parameters, call)?;
+        let mut bound = BoundArguments::new();
+        let mut options = Options::default();
+        bind(py, &function.name, &function.parameters, call, &mut bound, &mut options)?;
         let mut arguments = Arguments::new(Purpose::Compilation);
         specialize(kernel, &bound, &mut arguments)?;
         let target = device::of_compilation(py, arguments.place.map(|(place, _)| place))?;
-        find_or_compile(kernel, &arguments, &bound, target, options, Reader::Compiler)
+        find_or_compile(kernel, &arguments, &bound, target, &options, Reader::Compiler)
     })
 }
 
@@ -254,7 +258,7 @@ fn find_or_compile(
     arguments: &Arguments,
     bound: &[&Bound<'_, PyAny>],
     target: Target,
-    options: Options,
+    options: &Options,
     reader: Reader,
 ) -> PyResult<Py<CompiledKernel>> {
     let py = kernel.py();
@@ -264,11 +268,11 @@ fn find_or_compile(
         Reader::Python => &function.checked,
     };
     let variant = Variant::new(target, options, &arguments.key);
-    if let Some(compiled) = cache.get(&variant) {
+    if let Some(compiled) = cache.get(&variant, |compiled| compiled.clone_ref(py)) {
         if is_current(py, compiled.get())? {
-            return Ok(compiled.clone_ref(py));
+            return Ok(compiled);
         }
-        cache.remove(&variant, &compiled);
+        cache.remove(&variant, |current| current.is(&compiled));
     }
     let (key, objects) = (&arguments.key, &arguments.objects);
     let unbound = kernel.clone().unbind();
@@ -276,8 +280,8 @@ fn find_or_compile(
     // Another thread may be compiling the same: waiting for it with the interpreter's lock held would stop both.
     let outcome: Result<Arc<Py<CompiledKernel>>, Error> = py.detach(|| {
         cache.get_or_compile(&variant, || {
-            Python::attach(|py| Lowered::new(unbound.bind(py), key, objects, target, &options, reader))
-                .finish(target, options, disk_cache)
+            Python::attach(|py| Lowered::new(unbound.bind(py), key, objects, target, options, reader))
+                .finish(target, *options, disk_cache)
         })
     });
     match outcome {

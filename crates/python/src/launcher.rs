@@ -37,13 +37,13 @@ impl Launcher {
 
 impl Launcher {
     /// The function that launches a kernel on a grid.
-    pub fn function(
-        kernel: Bound<'_, JITFunction>,
+    pub fn function<'py>(
+        kernel: &Bound<'py, JITFunction>,
         grid: Grid,
         options: Option<Options>,
-    ) -> PyResult<Bound<'_, PyAny>> {
+    ) -> PyResult<Bound<'py, PyAny>> {
         let py = kernel.py();
-        let launcher = Bound::new(py, Launcher { kernel: kernel.unbind(), grid, options })?;
+        let launcher = Bound::new(py, Launcher { kernel: kernel.clone().unbind(), grid, options })?;
         // SAFETY: the definition lives as long as the process, and the interpreter only reads it.
         unsafe {
             let function =
@@ -53,7 +53,7 @@ impl Launcher {
     }
 
     fn call<'py>(&self, py: Python<'py>, call: &Call<'_, 'py>) -> PyResult<Option<Py<CompiledKernel>>> {
-        launch::launch(self.kernel.bind(py), call, &self.grid, self.options)
+        launch::launch(self.kernel.bind(py), call, &self.grid, self.options.as_ref())
     }
 }
 
@@ -102,7 +102,7 @@ pub struct LastLauncher(Mutex<Option<([u32; 3], Py<PyAny>)>>);
 
 impl LastLauncher {
     /// The function that launches a kernel on a grid, without options.
-    pub fn of<'py>(&self, kernel: Bound<'py, JITFunction>, grid: Grid) -> PyResult<Bound<'py, PyAny>> {
+    pub fn of<'py>(&self, kernel: &Bound<'py, JITFunction>, grid: Grid) -> PyResult<Bound<'py, PyAny>> {
         let py = kernel.py();
         let Grid::Fixed(extents) = grid else { return Launcher::function(kernel, grid, None) };
         let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);

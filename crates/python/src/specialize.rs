@@ -13,7 +13,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyString, PyTuple};
 use smallvec::SmallVec;
 use tegula_ir::{Pointer, Scalar};
-use tegula_runtime::{ArrayRange, Constant, Descriptor, Policy, Specialization, specialization};
+use tegula_runtime::specialization::{self, RunTime};
+use tegula_runtime::{ArrayRange, Constant, Descriptor, Policy, Specialization};
 
 /// What arguments are wanted for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -30,7 +31,6 @@ pub enum Purpose {
 }
 
 /// What a call's arguments come to.
-#[derive(Default)]
 pub struct Arguments {
     /// What the kernel is compiled for, one a parameter.
     pub key: SmallVec<[Specialization; USUAL_ARGUMENTS]>,
@@ -60,12 +60,21 @@ pub struct Arguments {
 
 impl Arguments {
     /// Nothing yet, to be filled for a purpose.
+    #[inline]
     pub fn new(purpose: Purpose) -> Arguments {
         Arguments {
+            key: SmallVec::new(),
+            leaves: SmallVec::new(),
+            objects: Objects::new(),
+            read_only: Vec::new(),
             ranges: (!matches!(purpose, Purpose::Compilation | Purpose::Launch)).then(Vec::new),
+            unknown_extent: false,
+            place: None,
+            cpu_tensor: None,
+            misplaced: None,
             whole_storage: matches!(purpose, Purpose::Interpretation | Purpose::Simulation),
             types_are_tensors: purpose == Purpose::Compilation,
-            ..Arguments::default()
+            kept: Vec::new(),
         }
     }
 
@@ -80,11 +89,11 @@ impl Arguments {
     ) -> Result<(), (usize, PyErr)> {
         for (index, (parameter, object)) in parameters.iter().zip(bound).enumerate() {
             let specialized = if parameter.constexpr {
-                constant(object, &mut self.objects).map(Specialization::Constexpr)
+                self.constexpr(object)
             } else {
                 self.runtime(index, parameter, object)
             };
-            self.key.push(specialized.map_err(|error| (index, error))?);
+            specialized.map_err(|error| (index, error))?;
             if let (Some(here), Some((first, at))) = (self.misplaced, self.place) {
                 let message = format!(
                     "it is on {here}, but `{}` is on {first}; the arrays of a launch must be on one device",
@@ -96,38 +105,49 @@ impl Arguments {
         Ok(())
     }
 
-    fn runtime(
-        &mut self,
-        index: usize,
-        parameter: &Parameter,
-        object: &Bound<'_, PyAny>,
-    ) -> PyResult<Specialization> {
+    fn constexpr(&mut self, object: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.key.push(Specialization::Constexpr(constant(object, &mut self.objects)?));
+        Ok(())
+    }
+
+    fn runtime(&mut self, index: usize, parameter: &Parameter, object: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = object.py();
-        if let Ok(value) = object.cast_exact::<PyInt>() {
-            return self.integer(parameter, value.as_any());
+        // To ask takes less time than a cast that fails, which makes an error.
+        if object.is_exact_instance_of::<PyInt>() {
+            return self.integer(parameter, object);
         }
-        if let Ok(value) = object.cast_exact::<PyFloat>() {
-            return Ok(self.float(parameter, value.value()));
+        if object.is_exact_instance_of::<PyFloat>() {
+            self.float(parameter, object.extract()?);
+            return Ok(());
         }
-        if let Ok(value) = object.cast_exact::<PyBool>() {
-            return Ok(self.boolean(parameter, value.is_true()));
+        if object.is_exact_instance_of::<PyBool>() {
+            self.boolean(parameter, object.is_truthy()?);
+            return Ok(());
         }
         if object.is_none() {
-            return Ok(Specialization::Constexpr(Constant::None));
+            self.key.push(Specialization::Constexpr(Constant::None));
+            return Ok(());
         }
         if let Some(array) = arrays::read(object)? {
-            return self.array(index, parameter, &array);
+            let pointer = self.array(index, parameter, &array)?;
+            self.add(pointer);
+            return Ok(());
         }
         if self.types_are_tensors
             && let Some(pointee) = arrays::torch_dtype(object)
         {
-            let pointer = Pointer { pointee, depth: 1, constant: parameter.constant };
-            return Ok(specialization::pointer(0, pointer, parameter.policy, &mut self.leaves));
+            self.add(pointer(parameter, pointee, 0));
+            return Ok(());
         }
         if let Ok(tuple) = object.cast::<PyTuple>() {
-            let items =
-                tuple.iter().map(|item| self.runtime(index, parameter, &item)).collect::<PyResult<_>>()?;
-            return Ok(Specialization::Tuple(items, named_tuple_class(object, &mut self.objects)));
+            let first = self.key.len();
+            for item in tuple {
+                self.runtime(index, parameter, &item)?;
+            }
+            let items = self.key.drain(first..).collect();
+            let class = named_tuple_class(object, &mut self.objects);
+            self.key.push(Specialization::Tuple(items, class));
+            return Ok(());
         }
         let classes = classes(py)?;
         if is_instance(object, &classes.tensor_descriptor) {
@@ -141,7 +161,7 @@ impl Arguments {
             || is_instance(object, &classes.constexpr)
             || is_instance(object, &classes.constexpr_function);
         if is_constant {
-            return Ok(Specialization::Constexpr(constant(object, &mut self.objects)?));
+            return self.constexpr(object);
         }
         if let Some(number) = numpy_scalar(object)? {
             return self.runtime(index, parameter, &number);
@@ -150,13 +170,14 @@ impl Arguments {
             return self.integer(parameter, object);
         }
         if let Ok(value) = object.cast::<PyFloat>() {
-            return Ok(self.float(parameter, value.value()));
+            self.float(parameter, value.value());
+            return Ok(());
         }
         if let Ok(number) = object.call_method0("__index__") {
             return self.integer(parameter, &number);
         }
         if is_instance(object, &classes.enumeration) {
-            return Ok(Specialization::Constexpr(constant(object, &mut self.objects)?));
+            return self.constexpr(object);
         }
         Err(PyTypeError::new_err(
             "a kernel takes tensors and arrays, ints, floats, bools, None, and tuples of these; everything else \
@@ -164,35 +185,47 @@ impl Arguments {
         ))
     }
 
-    fn integer(&mut self, parameter: &Parameter, value: &Bound<'_, PyAny>) -> PyResult<Specialization> {
+    fn integer(&mut self, parameter: &Parameter, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let value = match value.extract::<i64>() {
             Ok(value) => i128::from(value),
             Err(_) => value
                 .extract::<i128>()
                 .map_err(|_| PyValueError::new_err(format!("{value} fits neither int64 nor uint64")))?,
         };
-        match parameter.declared {
-            Some(Scalar::Int1) => Ok(specialization::boolean(value != 0, &mut self.leaves)),
-            Some(scalar) if scalar.is_float() => Ok(self.float(parameter, value as f64)),
-            Some(scalar) => {
-                Ok(specialization::typed_integer(value, scalar, parameter.policy, &mut self.leaves))
+        let policy = parameter.policy;
+        let run_time = match parameter.declared {
+            Some(Scalar::Int1) => specialization::boolean(value != 0),
+            Some(scalar) if scalar.is_float() => specialization::float(value as f64, Some(scalar)),
+            Some(scalar) => specialization::typed_integer(value, scalar, policy),
+            None => {
+                if let Some(constant) = specialization::constant(value, policy) {
+                    self.key.push(Specialization::Constexpr(constant));
+                    return Ok(());
+                }
+                specialization::integer(value, policy)
+                    .map_err(|error| PyValueError::new_err(error.to_string()))?
             }
-            None => specialization::integer(value, parameter.policy, &mut self.leaves)
-                .map_err(|error| PyValueError::new_err(error.to_string())),
-        }
+        };
+        self.add(run_time);
+        Ok(())
     }
 
-    fn float(&mut self, parameter: &Parameter, value: f64) -> Specialization {
-        specialization::float(value, parameter.declared, &mut self.leaves)
+    fn float(&mut self, parameter: &Parameter, value: f64) {
+        self.add(specialization::float(value, parameter.declared));
     }
 
-    fn boolean(&mut self, parameter: &Parameter, value: bool) -> Specialization {
-        match parameter.declared {
+    fn boolean(&mut self, parameter: &Parameter, value: bool) {
+        self.add(match parameter.declared {
             Some(scalar) if scalar.is_int() && scalar != Scalar::Int1 => {
-                specialization::typed_integer(value.into(), scalar, parameter.policy, &mut self.leaves)
+                specialization::typed_integer(value.into(), scalar, parameter.policy)
             }
-            _ => specialization::boolean(value, &mut self.leaves),
-        }
+            _ => specialization::boolean(value),
+        });
+    }
+
+    fn add(&mut self, run_time: RunTime) {
+        self.leaves.push(run_time.word);
+        self.key.push(run_time.into());
     }
 
     fn array(
@@ -200,7 +233,7 @@ impl Arguments {
         index: usize,
         parameter: &Parameter,
         array: &arrays::Array<'_, '_>,
-    ) -> PyResult<Specialization> {
+    ) -> PyResult<RunTime> {
         match (array.place, self.place) {
             (Some(here), None) => self.place = Some((here, index)),
             (Some(here), Some((first, _))) if here != first => self.misplaced = Some(here),
@@ -227,16 +260,10 @@ impl Arguments {
         if let Some(owner) = array.owner() {
             self.kept.push(owner);
         }
-        let pointer = Pointer { pointee: array.scalar, depth: 1, constant: parameter.constant };
-        Ok(specialization::pointer(array.address, pointer, parameter.policy, &mut self.leaves))
+        Ok(pointer(parameter, array.scalar, array.address))
     }
 
-    fn descriptor(
-        &mut self,
-        index: usize,
-        parameter: &Parameter,
-        object: &Bound<'_, PyAny>,
-    ) -> PyResult<Specialization> {
+    fn descriptor(&mut self, index: usize, parameter: &Parameter, object: &Bound<'_, PyAny>) -> PyResult<()> {
         let integers = |name: &str| -> PyResult<Vec<i64>> {
             object.getattr(name)?.try_iter()?.map(|item| item?.extract()).collect()
         };
@@ -244,18 +271,18 @@ impl Arguments {
         let array = arrays::read(&base)?
             .ok_or_else(|| PyTypeError::new_err("the base of the descriptor is no tensor"))?;
         let base = self.array(index, parameter, &array)?;
+        let mut part = |run_time: RunTime| -> Specialization {
+            self.leaves.push(run_time.word);
+            run_time.into()
+        };
+        let base = part(base);
         let mut shape = Vec::new();
         for extent in integers("shape")? {
             if i32::try_from(extent).is_err() {
                 let message = format!("the descriptor's extent {extent} does not fit int32");
                 return Err(PyValueError::new_err(message));
             }
-            shape.push(specialization::typed_integer(
-                extent.into(),
-                Scalar::Int32,
-                Policy::default(),
-                &mut self.leaves,
-            ));
+            shape.push(part(specialization::typed_integer(extent.into(), Scalar::Int32, Policy::default())));
         }
         let mut strides = integers("strides")?;
         let last = strides.pop();
@@ -265,12 +292,7 @@ impl Arguments {
         let mut strides: Vec<Specialization> = strides
             .into_iter()
             .map(|stride| {
-                specialization::typed_integer(
-                    stride.into(),
-                    Scalar::Int64,
-                    Policy::default(),
-                    &mut self.leaves,
-                )
+                part(specialization::typed_integer(stride.into(), Scalar::Int64, Policy::default()))
             })
             .collect();
         strides.push(Specialization::Constexpr(Constant::Int(1)));
@@ -284,6 +306,12 @@ impl Arguments {
         }
         let pad_with_nan = object.getattr("padding")?.extract::<String>()? == "nan";
         let descriptor = Descriptor { base, shape, strides, block_shape, pad_with_nan };
-        Ok(Specialization::Descriptor(Box::new(descriptor)))
+        self.key.push(Specialization::Descriptor(Box::new(descriptor)));
+        Ok(())
     }
+}
+
+fn pointer(parameter: &Parameter, pointee: Scalar, address: u64) -> RunTime {
+    let pointer = Pointer { pointee, depth: 1, constant: parameter.constant };
+    specialization::pointer(address, pointer, parameter.policy)
 }

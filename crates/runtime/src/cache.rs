@@ -12,19 +12,20 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Variant<'a> {
     target: Target,
-    options: Options,
+    /// `None` where they make no difference.
+    options: Option<&'a Options>,
     arguments: &'a [Specialization],
 }
 
 impl<'a> Variant<'a> {
     /// Arguments for the CPU, which has no use for options.
     pub fn cpu(arguments: &'a [Specialization]) -> Variant<'a> {
-        Variant::new(Target::Cpu, Options::default(), arguments)
+        Variant { target: Target::Cpu, options: None, arguments }
     }
 
     /// Arguments for a target. Options make different variants on GPUs alone.
-    pub fn new(target: Target, options: Options, arguments: &'a [Specialization]) -> Variant<'a> {
-        let options = if target == Target::Cpu { Options::default() } else { options };
+    pub fn new(target: Target, options: &'a Options, arguments: &'a [Specialization]) -> Variant<'a> {
+        let options = if target == Target::Cpu { None } else { Some(options) };
         Variant { target, options, arguments }
     }
 }
@@ -49,7 +50,7 @@ struct Slots<T> {
 #[derive(Debug)]
 struct Slot<T> {
     target: Target,
-    options: Options,
+    options: Option<Options>,
     arguments: Box<[Specialization]>,
     compiled: OnceLock<Arc<T>>,
     compiling: Mutex<()>,
@@ -60,7 +61,7 @@ impl<T> Slot<T> {
         let Variant { target, options, arguments } = *variant;
         Slot {
             target,
-            options,
+            options: options.copied(),
             arguments: arguments.into(),
             compiled: OnceLock::new(),
             compiling: Mutex::new(()),
@@ -68,7 +69,7 @@ impl<T> Slot<T> {
     }
 
     fn variant(&self) -> Variant<'_> {
-        Variant { target: self.target, options: self.options, arguments: &self.arguments }
+        Variant { target: self.target, options: self.options.as_ref(), arguments: &self.arguments }
     }
 }
 
@@ -108,9 +109,9 @@ impl<T> Default for Cache<T> {
 }
 
 impl<T> Cache<T> {
-    /// The variant for `key`, if it has been compiled.
-    pub fn get(&self, key: &Variant<'_>) -> Option<Arc<T>> {
-        lock(&self.slots).find(key)?.compiled.get().cloned()
+    /// What `read` takes of the variant for `key`, if that has been compiled. `read` runs with the cache locked.
+    pub fn get<R>(&self, key: &Variant<'_>, read: impl FnOnce(&Arc<T>) -> R) -> Option<R> {
+        lock(&self.slots).find(key)?.compiled.get().map(read)
     }
 
     /// The variant for `key`; `compile` makes it, unless another thread has done so by then.
@@ -131,11 +132,11 @@ impl<T> Cache<T> {
         Ok(Arc::clone(slot.compiled.get_or_init(|| compiled)))
     }
 
-    /// Forgets the variant for `key`, if it still is `stale`.
-    pub fn remove(&self, key: &Variant<'_>, stale: &Arc<T>) {
+    /// Forgets the variant for `key`, if what it is now `is_stale`.
+    pub fn remove(&self, key: &Variant<'_>, is_stale: impl FnOnce(&T) -> bool) {
         let mut slots = lock(&self.slots);
         let current = slots.find(key).and_then(|slot| slot.compiled.get());
-        if current.is_some_and(|current| Arc::ptr_eq(current, stale)) {
+        if current.is_some_and(|current| is_stale(current)) {
             slots.remove(key);
         }
     }
@@ -182,7 +183,7 @@ mod tests {
             assert_eq!(*compiled, index);
         }
         for (index, constant) in constants.iter().enumerate() {
-            assert_eq!(*cache.get(&Variant::cpu(&key(constant.clone()))).unwrap(), index);
+            assert_eq!(cache.get(&Variant::cpu(&key(constant.clone())), |found| **found), Some(index));
         }
     }
 
@@ -211,18 +212,18 @@ mod tests {
             cache.get_or_compile(&Variant::cpu(&key(Constant::None)), || Err("no")).unwrap_err(),
             "no"
         );
-        assert!(cache.get(&Variant::cpu(&key(Constant::None))).is_none());
+        assert!(cache.get(&Variant::cpu(&key(Constant::None)), Arc::clone).is_none());
         assert_eq!(*cache.get_or_compile(&Variant::cpu(&key(Constant::None)), || Ok::<_, ()>(3)).unwrap(), 3);
     }
 
     #[test]
     fn only_the_stale_variant_is_removed() {
         let cache = Cache::default();
-        let stale = cache.get_or_compile(&Variant::cpu(&key(Constant::None)), || Ok::<_, ()>(1)).unwrap();
-        cache.remove(&Variant::cpu(&key(Constant::None)), &Arc::new(1));
-        assert!(cache.get(&Variant::cpu(&key(Constant::None))).is_some());
-        cache.remove(&Variant::cpu(&key(Constant::None)), &stale);
-        assert!(cache.get(&Variant::cpu(&key(Constant::None))).is_none());
+        cache.get_or_compile(&Variant::cpu(&key(Constant::None)), || Ok::<_, ()>(1)).unwrap();
+        cache.remove(&Variant::cpu(&key(Constant::None)), |&compiled| compiled == 2);
+        assert!(cache.get(&Variant::cpu(&key(Constant::None)), Arc::clone).is_some());
+        cache.remove(&Variant::cpu(&key(Constant::None)), |&compiled| compiled == 1);
+        assert!(cache.get(&Variant::cpu(&key(Constant::None)), Arc::clone).is_none());
         assert!(cache.compiled().is_empty());
     }
 
@@ -230,20 +231,21 @@ mod tests {
     fn options_make_variants_on_gpus_alone() {
         let cache = Cache::default();
         let arguments = key(Constant::Int(7));
-        let wide = Options { num_warps: 8, ..Options::default() };
+        let narrow = Options::default();
+        let wide = Options { num_warps: 8, ..narrow };
         let gpu: Target = "sm_90".parse().unwrap();
         let variants = [
-            Variant::new(Target::Cpu, Options::default(), &arguments),
-            Variant::new(gpu, Options::default(), &arguments),
-            Variant::new(gpu, wide, &arguments),
-            Variant::new("sm_80".parse().unwrap(), wide, &arguments),
+            Variant::new(Target::Cpu, &narrow, &arguments),
+            Variant::new(gpu, &narrow, &arguments),
+            Variant::new(gpu, &wide, &arguments),
+            Variant::new("sm_80".parse().unwrap(), &wide, &arguments),
         ];
         for (index, variant) in variants.iter().enumerate() {
             assert_eq!(*cache.get_or_compile(variant, || Ok::<_, ()>(index)).unwrap(), index);
         }
         for (index, variant) in variants.iter().enumerate() {
-            assert_eq!(*cache.get(variant).unwrap(), index);
+            assert_eq!(cache.get(variant, |found| **found), Some(index));
         }
-        assert_eq!(*cache.get(&Variant::new(Target::Cpu, wide, &arguments)).unwrap(), 0);
+        assert_eq!(cache.get(&Variant::new(Target::Cpu, &wide, &arguments), |found| **found), Some(0));
     }
 }

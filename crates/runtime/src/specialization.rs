@@ -7,10 +7,9 @@
 //! use tegula_runtime::{Policy, Specialization, specialization};
 //! use tegula_ir::Scalar;
 //!
-//! let mut leaves = Vec::new();
-//! let n = specialization::integer(4096, Policy::default(), &mut leaves).unwrap();
-//! assert_eq!(n, Specialization::Runtime { element: Scalar::Int32.into(), divisible_by: 16 });
-//! assert_eq!(leaves, [4096]);
+//! let n = specialization::integer(4096, Policy::default()).unwrap();
+//! assert_eq!(n.word, 4096);
+//! assert_eq!(Specialization::from(n), Specialization::Runtime { element: Scalar::Int32.into(), divisible_by: 16 });
 //! ```
 
 use crate::error::Error;
@@ -34,6 +33,22 @@ pub struct Policy {
 impl Default for Policy {
     fn default() -> Policy {
         Policy { value: true, alignment: true }
+    }
+}
+
+/// An argument whose value is left to the launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunTime {
+    pub element: Element,
+    pub divisible_by: u32,
+    /// The value, in the lowest bytes.
+    pub word: u64,
+}
+
+impl From<RunTime> for Specialization {
+    #[inline]
+    fn from(RunTime { element, divisible_by, .. }: RunTime) -> Specialization {
+        Specialization::Runtime { element, divisible_by }
     }
 }
 
@@ -83,6 +98,7 @@ pub enum Constant {
 
 impl Constant {
     /// A floating-point constant.
+    #[inline]
     pub fn float(value: f64) -> Constant {
         Constant::Float(value.to_bits())
     }
@@ -170,14 +186,18 @@ fn tuple_class(class: Option<u64>, object: &dyn Fn(u64) -> HostValue) -> Option<
     }
 }
 
-/// Specialises an integer argument: int32 if it fits, else int64, else uint64.
+/// The constant in the place of an integer argument, if its value may be compiled in.
+#[inline]
+pub fn constant(value: i128, policy: Policy) -> Option<Constant> {
+    (value == 1 && policy.value).then_some(Constant::Int(1))
+}
+
+/// Specialises an integer argument that is no [`constant`]: int32 if it fits, else int64, else uint64.
 ///
 /// # Errors
 /// [`Error::IntegerRange`].
-pub fn integer(value: i128, policy: Policy, leaves: &mut impl Extend<u64>) -> Result<Specialization, Error> {
-    if value == 1 && policy.value {
-        return Ok(Specialization::Constexpr(Constant::Int(1)));
-    }
+#[inline]
+pub fn integer(value: i128, policy: Policy) -> Result<RunTime, Error> {
     let scalar = if i32::try_from(value).is_ok() {
         Scalar::Int32
     } else if i64::try_from(value).is_ok() {
@@ -187,17 +207,18 @@ pub fn integer(value: i128, policy: Policy, leaves: &mut impl Extend<u64>) -> Re
     } else {
         return Err(Error::IntegerRange(value));
     };
-    Ok(typed_integer(value, scalar, policy, leaves))
+    Ok(typed_integer(value, scalar, policy))
 }
 
 /// Specialises an integer argument whose type the kernel declares; the value wraps to the type.
-pub fn typed_integer(value: i128, scalar: Scalar, policy: Policy, leaves: &mut impl Extend<u64>) -> Specialization {
+#[inline]
+pub fn typed_integer(value: i128, scalar: Scalar, policy: Policy) -> RunTime {
     let value = value as u64;
-    leaves.extend([extend(value, scalar)]);
     let aligned = policy.value && policy.alignment && value.is_multiple_of(u64::from(ALIGNMENT));
-    Specialization::Runtime {
+    RunTime {
         element: scalar.into(),
         divisible_by: if aligned && scalar.bits() > 1 { ALIGNMENT } else { 1 },
+        word: extend(value, scalar),
     }
 }
 
@@ -208,88 +229,82 @@ fn extend(value: u64, scalar: Scalar) -> u64 {
 }
 
 /// Specialises a truth value.
-pub fn boolean(value: bool, leaves: &mut impl Extend<u64>) -> Specialization {
-    leaves.extend([u64::from(value)]);
-    Specialization::Runtime { element: Scalar::Int1.into(), divisible_by: 1 }
+#[inline]
+pub fn boolean(value: bool) -> RunTime {
+    RunTime { element: Scalar::Int1.into(), divisible_by: 1, word: value.into() }
 }
 
 /// Specialises a float argument. It is fp32, unless it is declared as fp64, fp16 or bf16.
-pub fn float(value: f64, declared: Option<Scalar>, leaves: &mut impl Extend<u64>) -> Specialization {
+#[inline]
+pub fn float(value: f64, declared: Option<Scalar>) -> RunTime {
     let (scalar, bits) = match declared {
         Some(Scalar::Float64) => (Scalar::Float64, value.to_bits()),
         Some(Scalar::Float16) => (Scalar::Float16, u64::from(f16::from_f64(value).to_bits())),
         Some(Scalar::BFloat16) => (Scalar::BFloat16, u64::from(bf16::from_f64(value).to_bits())),
         _ => (Scalar::Float32, u64::from((value as f32).to_bits())),
     };
-    leaves.extend([bits]);
-    Specialization::Runtime { element: scalar.into(), divisible_by: 1 }
+    RunTime { element: scalar.into(), divisible_by: 1, word: bits }
 }
 
 /// Specialises the address of an array.
-pub fn pointer(address: u64, pointer: Pointer, policy: Policy, leaves: &mut impl Extend<u64>) -> Specialization {
-    leaves.extend([address]);
+#[inline]
+pub fn pointer(address: u64, pointer: Pointer, policy: Policy) -> RunTime {
     let aligned = policy.value && policy.alignment && address.is_multiple_of(u64::from(ALIGNMENT));
-    Specialization::Runtime { element: pointer.into(), divisible_by: if aligned { ALIGNMENT } else { 1 } }
+    let divisible_by = if aligned { ALIGNMENT } else { 1 };
+    RunTime { element: pointer.into(), divisible_by, word: address }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn runtime(element: impl Into<Element>, divisible_by: u32) -> Specialization {
-        Specialization::Runtime { element: element.into(), divisible_by }
+    fn runtime(element: impl Into<Element>, divisible_by: u32, word: u64) -> RunTime {
+        RunTime { element: element.into(), divisible_by, word }
     }
 
     #[test]
     fn integers_take_the_first_type_that_fits() {
         let cases = [
-            (0, runtime(Scalar::Int32, 16)),
-            (-1, runtime(Scalar::Int32, 1)),
-            (i128::from(i32::MIN), runtime(Scalar::Int32, 16)),
-            (1 << 31, runtime(Scalar::Int64, 16)),
-            (i128::from(i64::MAX), runtime(Scalar::Int64, 1)),
-            (1 << 63, runtime(Scalar::UInt64, 16)),
-            (i128::from(u64::MAX), runtime(Scalar::UInt64, 1)),
+            (0, Scalar::Int32, 16),
+            (-1, Scalar::Int32, 1),
+            (i128::from(i32::MIN), Scalar::Int32, 16),
+            (1 << 31, Scalar::Int64, 16),
+            (i128::from(i64::MAX), Scalar::Int64, 1),
+            (1 << 63, Scalar::UInt64, 16),
+            (i128::from(u64::MAX), Scalar::UInt64, 1),
         ];
-        for (value, expected) in cases {
-            let mut leaves = Vec::new();
-            assert_eq!(integer(value, Policy::default(), &mut leaves).unwrap(), expected, "{value}");
-            assert_eq!(leaves, [value as u64]);
+        for (value, scalar, divisible_by) in cases {
+            let expected = runtime(scalar, divisible_by, value as u64);
+            assert_eq!(integer(value, Policy::default()).unwrap(), expected, "{value}");
         }
-        assert!(integer(1 << 64, Policy::default(), &mut Vec::new()).is_err());
+        assert!(integer(1 << 64, Policy::default()).is_err());
     }
 
     #[test]
     fn one_is_a_constant_unless_told_otherwise() {
-        let mut leaves = Vec::new();
-        let constant = Specialization::Constexpr(Constant::Int(1));
-        assert_eq!(integer(1, Policy::default(), &mut leaves).unwrap(), constant);
-        assert!(leaves.is_empty());
+        assert_eq!(constant(1, Policy::default()), Some(Constant::Int(1)));
+        assert_eq!(constant(2, Policy::default()), None);
         let never = Policy { value: false, alignment: true };
-        assert_eq!(integer(1, never, &mut leaves).unwrap(), runtime(Scalar::Int32, 1));
-        assert_eq!(integer(16, never, &mut leaves).unwrap(), runtime(Scalar::Int32, 1));
+        assert_eq!(constant(1, never), None);
+        assert_eq!(integer(1, never).unwrap(), runtime(Scalar::Int32, 1, 1));
+        assert_eq!(integer(16, never).unwrap(), runtime(Scalar::Int32, 1, 16));
         let unaligned = Policy { value: true, alignment: false };
-        assert_eq!(integer(1, unaligned, &mut leaves).unwrap(), constant);
-        assert_eq!(integer(16, unaligned, &mut leaves).unwrap(), runtime(Scalar::Int32, 1));
-        assert_eq!(leaves, [1, 16, 16]);
+        assert_eq!(constant(1, unaligned), Some(Constant::Int(1)));
+        assert_eq!(integer(16, unaligned).unwrap(), runtime(Scalar::Int32, 1, 16));
     }
 
     #[test]
     fn declared_types_wrap() {
-        let mut leaves = Vec::new();
-        typed_integer(200, Scalar::Int8, Policy::default(), &mut leaves);
-        typed_integer(-1, Scalar::UInt16, Policy::default(), &mut leaves);
-        assert_eq!(leaves, [(-56i64) as u64, 0xffff]);
+        assert_eq!(typed_integer(200, Scalar::Int8, Policy::default()).word, (-56i64) as u64);
+        assert_eq!(typed_integer(-1, Scalar::UInt16, Policy::default()).word, 0xffff);
     }
 
     #[test]
     fn addresses_and_floats() {
-        let mut leaves = Vec::new();
         let to = Pointer::to(Scalar::Float16);
-        assert_eq!(pointer(4096, to, Policy::default(), &mut leaves), runtime(to, 16));
-        assert_eq!(pointer(4098, to, Policy::default(), &mut leaves), runtime(to, 1));
-        assert_eq!(float(1.0, None, &mut leaves), runtime(Scalar::Float32, 1));
-        assert_eq!(float(1.0, Some(Scalar::Float64), &mut leaves), runtime(Scalar::Float64, 1));
-        assert_eq!(leaves, [4096, 4098, 0x3f80_0000, 0x3ff0_0000_0000_0000]);
+        assert_eq!(pointer(4096, to, Policy::default()), runtime(to, 16, 4096));
+        assert_eq!(pointer(4098, to, Policy::default()), runtime(to, 1, 4098));
+        assert_eq!(float(1.0, None), runtime(Scalar::Float32, 1, 0x3f80_0000));
+        assert_eq!(float(1.0, Some(Scalar::Float64)), runtime(Scalar::Float64, 1, 0x3ff0_0000_0000_0000));
     }
 }

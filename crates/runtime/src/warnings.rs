@@ -120,7 +120,11 @@ impl LaunchHistory {
 
     /// Whether a launch needs no check.
     pub fn covers(&self, grid: [u32; 3], arguments: &[u64]) -> bool {
-        self.magnitudes(grid, arguments).all(|(limit, magnitude)| magnitude < limit.load(Ordering::Relaxed))
+        let (of_arguments, of_grid) = self.limits.split_at(self.limits.len() - grid.len());
+        let within = |limit: &AtomicU64, magnitude: u64| magnitude < limit.load(Ordering::Relaxed);
+        let mut of_arguments = of_arguments.iter().zip(arguments);
+        of_arguments.all(|(limit, &argument)| within(limit, magnitude(argument)))
+            && of_grid.iter().zip(grid).all(|(limit, extent)| within(limit, extent.into()))
     }
 
     /// What is wrong with a launch that has not been checked; nothing, if it was the last to be.
@@ -180,11 +184,14 @@ impl LaunchHistory {
         grid: [u32; 3],
         arguments: &'a [u64],
     ) -> impl Iterator<Item = (&'a AtomicU64, u64)> {
-        let arguments = arguments.iter().map(|&argument| (argument as i64).unsigned_abs());
-        let values = arguments.chain(grid.map(u64::from));
-        // Addresses and floats have a limit above which there is nothing.
-        self.limits.iter().zip(values.map(|value| value.min(u64::MAX - 1)))
+        let values = arguments.iter().copied().map(magnitude).chain(grid.map(u64::from));
+        self.limits.iter().zip(values)
     }
+}
+
+/// How far an integer is from 0. Addresses and floats have a limit above which there is none.
+fn magnitude(argument: u64) -> u64 {
+    (argument as i64).unsigned_abs()
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

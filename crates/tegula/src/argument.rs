@@ -54,19 +54,21 @@ impl Kind {
     /// What the kernel is compiled for, and what is left to the launch.
     pub(crate) fn specialise(&self, leaves: &mut Vec<u64>) -> Result<Specialization, Error> {
         let policy = Policy::default();
-        Ok(match self {
-            Kind::Array(array) => {
-                specialization::pointer(array.address as u64, Pointer::to(array.element), policy, leaves)
-            }
+        let run_time = match self {
             // The same kernel for every type of a 1: a stride of 1 should be known as such.
-            Kind::Int(1, _) => Specialization::Constexpr(Constant::Int(1)),
-            Kind::Int(value, None) => specialization::integer(*value, policy, leaves)?,
-            Kind::Int(value, Some(scalar)) => specialization::typed_integer(*value, *scalar, policy, leaves),
-            Kind::Float32(value) => specialization::float(f64::from(*value), None, leaves),
-            Kind::Float64(value) => specialization::float(*value, Some(Scalar::Float64), leaves),
-            Kind::Bool(value) => specialization::boolean(*value, leaves),
-            Kind::Constant(constant) => Specialization::Constexpr(constant.clone()),
-        })
+            Kind::Int(1, _) => return Ok(Specialization::Constexpr(Constant::Int(1))),
+            Kind::Constant(constant) => return Ok(Specialization::Constexpr(constant.clone())),
+            Kind::Array(array) => {
+                specialization::pointer(array.address as u64, Pointer::to(array.element), policy)
+            }
+            Kind::Int(value, None) => specialization::integer(*value, policy)?,
+            Kind::Int(value, Some(scalar)) => specialization::typed_integer(*value, *scalar, policy),
+            Kind::Float32(value) => specialization::float(f64::from(*value), None),
+            Kind::Float64(value) => specialization::float(*value, Some(Scalar::Float64)),
+            Kind::Bool(value) => specialization::boolean(*value),
+        };
+        leaves.push(run_time.word);
+        Ok(run_time.into())
     }
 
     /// The argument as a value for the compiler, if it can be one.

@@ -146,8 +146,8 @@ impl Kernel {
         target: Target,
         options: &Options,
     ) -> Result<Arc<Executable>, Error> {
-        let variant = Variant::new(target, *options, specialisations);
-        if let Some(known) = self.shared.cache.get(&variant) {
+        let variant = Variant::new(target, options, specialisations);
+        if let Some(known) = self.shared.cache.get(&variant, Arc::clone) {
             return Ok(known);
         }
         let compiled = self.shared.cache.get_or_compile(&variant, || {

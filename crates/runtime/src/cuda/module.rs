@@ -128,8 +128,8 @@ impl Module {
             *place = std::ptr::from_ref(map).cast_mut().cast();
         }
         let [x, y, z] = grid;
-        let (mut attributes, count) = scheduling.attributes(grid);
-        if count > 0 {
+        let mut attributes = scheduling.attributes(grid);
+        if !attributes.is_empty() {
             let config = CUlaunchConfig {
                 gridDimX: x,
                 gridDimY: y,
@@ -140,7 +140,7 @@ impl Module {
                 sharedMemBytes: self.shared_bytes,
                 hStream: stream.0 as CUstream,
                 attrs: attributes.as_mut_ptr(),
-                numAttrs: count as u32,
+                numAttrs: attributes.len() as u32,
             };
             return self.device.with_context(|| {
                 // SAFETY: as below; the attributes live until the call returns.

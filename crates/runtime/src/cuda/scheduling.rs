@@ -35,17 +35,11 @@ impl Scheduling {
         }
     }
 
-    /// The attributes of a launch on a grid, the first so many of the list.
-    pub(super) fn attributes(self, grid: [u32; 3]) -> ([CUlaunchAttribute; 3], usize) {
-        let none = CUlaunchAttribute {
-            id: Attribute::CU_LAUNCH_ATTRIBUTE_IGNORE,
-            pad: [0; 4],
-            value: CUlaunchAttributeValue { pad: [0; 64] },
-        };
-        let (mut all, mut count) = ([none; 3], 0);
+    /// The attributes of a launch on a grid.
+    pub(super) fn attributes(self, grid: [u32; 3]) -> Vec<CUlaunchAttribute> {
+        let mut all = Vec::new();
         let mut ask = |id: Attribute, value: CUlaunchAttributeValue| {
-            all[count] = CUlaunchAttribute { id, value, ..none };
-            count += 1;
+            all.push(CUlaunchAttribute { id, pad: [0; 4], value });
         };
         if self.cooperative {
             let value = CUlaunchAttributeValue { cooperative: 1 };
@@ -60,7 +54,7 @@ impl Scheduling {
             let value = CUlaunchAttributeValue { clusterDim: Extents { x: self.cluster, y: 1, z: 1 } };
             ask(Attribute::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, value);
         }
-        (all, count)
+        all
     }
 }
 
@@ -72,8 +66,8 @@ mod tests {
     use cudarc::driver::sys::CUlaunchAttributeID as Attribute;
 
     fn asked(options: Options, capability: (u32, u32), grid: [u32; 3]) -> Vec<Attribute> {
-        let (all, count) = Scheduling::new(&options, Gpu::of_capability(capability)).attributes(grid);
-        all[..count].iter().map(|attribute| attribute.id).collect()
+        let all = Scheduling::new(&options, Gpu::of_capability(capability)).attributes(grid);
+        all.iter().map(|attribute| attribute.id).collect()
     }
 
     #[test]
