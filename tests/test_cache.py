@@ -42,6 +42,21 @@ def test_facts_compile_variants():
     assert variants(kernel) == 5  # and an address that is not a multiple of 16
 
 
+def test_kinds_of_arguments_that_take_turns():
+    @tegula.jit
+    def kernel(out_ptr, x, C: tl.constexpr):
+        tl.store(out_ptr, x + C)
+
+    out, double = torch.zeros(1), torch.zeros(1, dtype=torch.float64)
+    for turn in range(6):
+        for target, x, constant in ((out, 3, 1), (double, 3, 1), (out, 3.5, 1), (out, 3, 2)):
+            kernel[(1,)](target, x, C=constant)
+            assert target.item() == x + constant
+        if turn == 3:
+            kernel.clear_cache()
+    assert variants(kernel) == 4
+
+
 def test_do_not_specialize():
     @tegula.jit(do_not_specialize=["n"], do_not_specialize_on_alignment=[0])
     def kernel(out_ptr, n):

@@ -3,6 +3,7 @@
 import copy
 import gc
 import pickle
+import tempfile
 import threading
 import weakref
 
@@ -83,6 +84,65 @@ def test_a_kernel_with_its_grid_is_reusable():
     launch(out, 1)
     launch(out, 2)
     assert out.item() == 12
+
+
+def test_kernels_with_their_grids_are_told_apart():
+    out = torch.zeros(1, dtype=torch.int32)
+    launches = [count[(4,)], count[(2, 1, 1)], count[(4, 1)], count[[4]], count[(np.int64(4),)]]
+    for launch in launches:
+        out.zero_()
+        launch(out, 1)
+        assert out.item() == (2 if launch is launches[1] else 4)
+    for extent in (1, 2, 1, 3):
+        out.zero_()
+        count[(extent,)](out, 1)
+        assert out.item() == extent
+
+
+def test_a_kernel_with_its_grid_keeps_the_kernel():
+    def make():
+        @tegula.jit
+        def kernel(out_ptr):
+            tl.store(out_ptr, 7)
+
+        return kernel[(1,)]
+
+    launch = make()
+    gc.collect()
+    out = torch.zeros(1)
+    launch(out)
+    assert out.item() == 7
+
+
+def test_what_a_kernel_with_its_grid_refuses():
+    out = torch.zeros(1, dtype=torch.int32)
+    launch = count[(4,)]
+    with pytest.raises(TypeError, match="`count` is missing the arguments `out_ptr`, `step`"):
+        launch()
+    with pytest.raises(TypeError, match="takes 2 positional arguments, but 3 were given"):
+        launch(out, 1, 2)
+    with pytest.raises(TypeError, match="two values for the argument `step`"):
+        launch(out, 1, step=2)
+    with pytest.raises(TypeError, match="no parameter `stop`.*did you mean `step`"):
+        launch(out, stop=2)
+    launch(**{"".join(["st", "ep"]): 1, "".join(["out", "_ptr"]): out})
+    assert out.item() == 4
+
+
+def test_more_arguments_than_are_usual():
+    names = [f"a{number}" for number in range(70)]
+    text = f"def kernel(out_ptr, {', '.join(names)}):\n    tl.store(out_ptr, {' + '.join(names)})\n"
+    with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
+        file.write(text)
+        file.flush()
+        space = {"tl": tl}
+        exec(compile(text, file.name, "exec"), space)
+        kernel = tegula.jit(space["kernel"])
+        out = torch.zeros(1, dtype=torch.int32)
+        kernel[(1,)](out, *range(70))
+        assert out.item() == sum(range(70))
+        kernel[(1,)](out, *range(40), **{name: 2 for name in names[40:]}, num_warps=2)
+        assert out.item() == sum(range(40)) + 60
 
 
 def test_run_and_warmup():

@@ -16,6 +16,17 @@ pub enum Dependency {
 }
 
 impl Dependency {
+    /// The addresses of the objects: the same for the same name with the same meaning.
+    pub fn identity(&self) -> [usize; 3] {
+        let address = |value: &Option<Py<PyAny>>| value.as_ref().map_or(0, |value| value.as_ptr() as usize);
+        match self {
+            Dependency::Name { names, name, value } => {
+                [names.as_ptr() as usize, name.as_ptr() as usize, address(value)]
+            }
+            Dependency::Cell { cell, value } => [cell.as_ptr() as usize, 0, address(value)],
+        }
+    }
+
     /// Whether the name still means the same object.
     pub fn holds(&self, py: Python<'_>) -> PyResult<bool> {
         let (now, then) = match self {

@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::{
     PyBool, PyCFunction, PyDict, PyFloat, PyFunction, PyInt, PyList, PyModule, PyString, PyTuple, PyType,
 };
+use rustc_hash::FxHashSet;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -43,7 +44,11 @@ impl<'py> LiveHost<'py> {
     /// What was asked for, and what the answers refer to.
     pub fn finish(self) -> (Vec<Dependency>, Objects) {
         let objects = self.objects.into_inner().into_values().map(Bound::unbind).collect();
-        (self.dependencies.into_inner(), objects)
+        let mut dependencies = self.dependencies.into_inner();
+        // A kernel reads one name many times; each launch looks whether it still means the same.
+        let mut seen = FxHashSet::default();
+        dependencies.retain(|dependency| seen.insert(dependency.identity()));
+        (dependencies, objects)
     }
 
     fn keep(&self, object: &Bound<'py, PyAny>) -> u64 {
