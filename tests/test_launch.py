@@ -123,7 +123,7 @@ def test_what_a_kernel_with_its_grid_refuses():
         launch(out, 1, 2)
     with pytest.raises(TypeError, match="two values for the argument `step`"):
         launch(out, 1, step=2)
-    with pytest.raises(TypeError, match="no parameter `stop`.*did you mean `step`"):
+    with pytest.raises(TypeError, match=r"no parameter `stop`.*did you mean `step`"):
         launch(out, stop=2)
     launch(**{"".join(["st", "ep"]): 1, "".join(["out", "_ptr"]): out})
     assert out.item() == 4
@@ -141,7 +141,7 @@ def test_more_arguments_than_are_usual():
         out = torch.zeros(1, dtype=torch.int32)
         kernel[(1,)](out, *range(70))
         assert out.item() == sum(range(70))
-        kernel[(1,)](out, *range(40), **{name: 2 for name in names[40:]}, num_warps=2)
+        kernel[(1,)](out, *range(40), **dict.fromkeys(names[40:], 2), num_warps=2)
         assert out.item() == sum(range(40)) + 60
 
 

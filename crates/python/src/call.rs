@@ -89,8 +89,7 @@ impl<'py> Collected<'py> {
             names.push(name);
             values.push(value);
         }
-        let names =
-            if names.is_empty() { None } else { Some(PyTuple::new(positional.py(), names.into_iter())?) };
+        let names = if names.is_empty() { None } else { Some(PyTuple::new(positional.py(), names)?) };
         Ok(Collected { values, positional: positional.len(), names })
     }
 
