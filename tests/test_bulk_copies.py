@@ -71,3 +71,12 @@ def test_what_may_be_something_else_is_copied_by_threads(kind):
     # "wraps" masks columns by numbers that do not wrap: not the matrix's own.
     bulk, by_threads = copies(kind)
     assert bulk == 0 and by_threads > 0
+
+
+def test_fp32_across_k_is_read_from_its_tile_by_threads():
+    single = torch.float32
+    compiled = products.warmup(single, single, single, 4096, 4096, 4096, 4096, 4096, 16, KIND="masked", BM=128, BN=128,
+                               BK=32, grid=(32, 32, 2), num_warps=8)
+    loop = compiled.asm["ptx"].split("wgmma.commit_group")[0].split("mbarrier.try_wait")[-1]
+    assert loop.count("wgmma.mma_async.sync.aligned.m64n128k8.f32.tf32.tf32") == 4
+    assert loop.count("ld.shared.v2.b32") == 8 and "st.shared" not in loop and "bar.sync" not in loop

@@ -73,3 +73,32 @@ impl<K> Versions<K> {
         Ok(kernel)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Versions;
+    use crate::options::Options;
+    use crate::tensor_map::Plan;
+    use std::sync::Arc;
+    use tegula_ir::Function;
+
+    #[test]
+    fn a_version_knows_what_divides_its_arguments() {
+        let function = Function::parse("kernel @a(%x: *fp16 {divisible 16}, %s: i32, %n: i32) {\n}").unwrap();
+        let map = "0 fp16 - - 1*1 64 128 128".parse().unwrap();
+        let plan = Plan::new(&function, vec![map], Vec::new());
+        let versions: Versions<Vec<u32>> = Versions::new(&Arc::new(function), &Options::default(), &plan);
+        let of = |stride: i32, compiles: bool| {
+            let version = versions.of(&[4096, stride as u32 as u64, 48], |function, options| {
+                assert!(compiles && !options.bulk_copies);
+                Ok(function.params.iter().map(|param| param.divisible_by).collect())
+            });
+            version.unwrap().to_vec()
+        };
+        assert_eq!(of(3000, true), [16, 8, 1]);
+        assert_eq!(of(777, true), [16, 1, 1]);
+        assert_eq!(of(-8, false), [16, 8, 1]);
+        assert_eq!(of(0, true), [16, 16, 1]);
+        assert_eq!(of(64, false), [16, 16, 1]);
+    }
+}
