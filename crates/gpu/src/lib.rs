@@ -34,6 +34,7 @@ mod kernel;
 mod layouts;
 mod lower;
 mod nesting;
+mod order;
 mod padding;
 mod residency;
 mod roots;

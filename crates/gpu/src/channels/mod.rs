@@ -19,8 +19,10 @@
 
 mod deferred;
 mod distance;
+mod rotation;
 mod slice;
 
+pub(crate) use rotation::Rotation;
 pub(crate) use slice::Slice;
 
 use crate::bulk::{TensorCopy, tensor_copy};
@@ -29,6 +31,7 @@ use crate::roots::Roots;
 use crate::users::Users;
 use crate::{Options, Target};
 use deferred::Carried;
+use rotation::Candidate;
 use rustc_hash::FxHashMap;
 use tegula_ir::{Function, Op, OpId, RegionId, Value};
 use tegula_passes::AxisAnalysis;
@@ -61,6 +64,8 @@ pub(crate) struct LoopPlan {
     /// The products after which the stage of the iteration before is free and after which the next one is filled, if another product
     /// ends while those in flight do; the first product fills otherwise.
     pub relay: Option<Relay>,
+    /// How the loop is rotated, if it is.
+    pub rotation: Option<Rotation>,
 }
 
 /// Where an iteration of a loop whose tiles the hardware fills gives up a stage and fills one.
@@ -75,9 +80,15 @@ pub(crate) struct Relay {
 }
 
 impl LoopPlan {
+    /// Whether a stage holds what a load reads in the iteration before the stage's.
+    pub fn trails(&self, load: OpId) -> bool {
+        self.rotation.as_ref().is_some_and(|rotation| rotation.trailing_loads.contains(&load))
+    }
+
     /// The stages of the ring.
     pub fn stages(&self) -> u32 {
-        self.distance + if self.deferred && self.relay.is_none() { 2 } else { 1 }
+        let overlaps = self.deferred && self.relay.is_none() && self.rotation.is_none();
+        self.distance + if overlaps { 2 } else { 1 }
     }
 
     /// The plan whose ring fits into so many bytes; `None` if none does.
@@ -227,7 +238,25 @@ impl Found<'_> {
             let ring = distance::Ring { stage_bytes, spare, threads, accumulators: self.accumulators() };
             distance = ring.distance(distance);
         }
-        Some(LoopPlan { slice, tiles, private, threads_read, copies, stage_bytes, distance, deferred, relay })
+        let mut plan = LoopPlan {
+            slice,
+            tiles,
+            private,
+            threads_read,
+            copies,
+            stage_bytes,
+            distance,
+            deferred,
+            relay,
+            rotation: None,
+        };
+        if let Some(relay) = plan.relay {
+            let options = settings.options;
+            let place = carried[&relay.fill_after].place;
+            let candidate = Candidate { function, body, layouts, users, options, plan: &plan };
+            plan.rotation = candidate.rotation(relay.fill_after, place);
+        }
+        Some(plan)
     }
 
     /// Registers of each thread for the sums of the loop's products.

@@ -181,29 +181,50 @@ impl Lowering<'_> {
         self.code.push_if(guard, arrival(MbarrierArriveOp::Arrive, empty, None));
     }
 
-    /// Asks for the copies of a stage, if the iteration that reads it will be.
+    /// Asks for the copies of a stage, if the iteration that reads it will be; those of what trails, if the iteration before will be.
     pub(super) fn copy_stage(
         &mut self,
         plan: &LoopPlan,
         position: &Position,
         sources: &[Source],
         alive: Register,
+        trails: Option<Register>,
     ) {
+        let skip = self.code.label();
+        let any = match trails {
+            Some(trails) => self.code.math(MathOp::Or, Type::Pred, &[alive.into(), trails.into()]),
+            None => alive,
+        };
+        let first = Some(self.is_first_warp());
+        let copies = self.code.both(first, Some(any)).expect("of two predicates");
+        self.code.branch(Some(fails(copies)), skip, true);
         // The parity of the reads before is the other one.
         let parity = self.code.math(MathOp::Xor, Type::B32, &[position.parity.into(), Operand::Integer(1)]);
         self.wait_for_barrier(position, EMPTY, parity);
-        let skip = self.code.label();
-        let first_warp = self.where_zero(u64::from(self.options.num_warps) * 32 - 32);
-        let fills = self.code.both(Some(first_warp), Some(alive)).expect("of two predicates");
-        self.code.branch(Some(fails(fills)), skip, false);
-        // Of an elected lane the assembler knows that it is one: for any other condition it goes through the lanes in a loop.
-        let elected = self.code.fresh(tegula_ptx::Class::Pred);
-        self.code.push(Elect { lane: None, elected, members: Operand::Integer(0xffff_ffff) });
-        let guard = Some(holds(elected));
-        let bytes: u32 = plan.copies.iter().map(|copy| copy.bytes).sum();
-        let (op, bytes) = (MbarrierArriveOp::ArriveExpectTransaction, Operand::Integer(bytes.into()));
-        self.code.push_if(guard, arrival(op, position.barriers.into(), Some(bytes)));
-        for ((copy, source), &(_, tile)) in plan.copies.iter().zip(sources).zip(&plan.tiles) {
+        let elected = self.elected();
+        self.code.branch(Some(fails(elected)), skip, false);
+        let bytes = |trailing: bool| -> Operand {
+            let copies = plan.copies.iter().zip(&plan.tiles);
+            let wanted = copies.filter(|&(_, &(load, _))| plan.trails(load) == trailing);
+            Operand::Integer(wanted.map(|(copy, _)| i64::from(copy.bytes)).sum())
+        };
+        let count = match trails {
+            Some(trails) => {
+                let zero = Operand::Integer(0);
+                let leading = self.code.select(Type::U32, alive, bytes(false), zero);
+                let trailing = self.code.select(Type::U32, trails, bytes(true), zero);
+                self.code.math(MathOp::Add, Type::U32, &[leading.into(), trailing.into()]).into()
+            }
+            None => bytes(false),
+        };
+        let op = MbarrierArriveOp::ArriveExpectTransaction;
+        self.code.push(arrival(op, position.barriers.into(), Some(count)));
+        for ((copy, source), &(load, tile)) in plan.copies.iter().zip(sources).zip(&plan.tiles) {
+            let after = self.code.label();
+            if let Some(trails) = trails {
+                let wanted = if plan.trails(load) { trails } else { alive };
+                self.code.branch(Some(fails(wanted)), after, true);
+            }
             for &(moved, offset) in &copy.boxes {
                 let coordinate = |axis: usize, lowering: &mut Self| match moved[axis] {
                     0 => source.start[axis].into(),
@@ -213,17 +234,14 @@ impl Lowering<'_> {
                     }
                 };
                 let coordinates = [coordinate(0, self), coordinate(1, self)];
-                self.code.push_if(
-                    guard,
-                    BulkTensor::Load {
-                        dst: Address::register(position.stage, (tile + offset) as i32),
-                        map: source.map.into(),
-                        coordinates: coordinates.into_iter().collect(),
-                        barrier: position.barriers.into(),
-                        multicast: None,
-                        policy: None,
-                    },
-                );
+                self.code.push(BulkTensor::Load {
+                    dst: Address::register(position.stage, (tile + offset) as i32),
+                    map: source.map.into(),
+                    coordinates: coordinates.into_iter().collect(),
+                    barrier: position.barriers.into(),
+                    multicast: None,
+                    policy: None,
+                });
             }
             for axis in 0..2 {
                 if let Some(step) = source.step[axis] {
@@ -232,8 +250,18 @@ impl Lowering<'_> {
                     self.code.assign(source.start[axis], next);
                 }
             }
+            if trails.is_some() {
+                self.code.place(after);
+            }
         }
         self.code.place(skip);
+    }
+
+    /// Whether this lane is the one of its warp that does what one thread does: the same each time.
+    fn elected(&mut self) -> Register {
+        let elected = self.code.fresh(tegula_ptx::Class::Pred);
+        self.code.push(Elect { lane: None, elected, members: Operand::Integer(0xffff_ffff) });
+        elected
     }
 
     /// Goes on to the next stage, in a circle; the parity changes where it begins anew.

@@ -21,10 +21,20 @@ impl Lowering<'_> {
     }
 
     pub(super) fn program_id(&mut self, result: Value, axis: u8) -> Result<()> {
-        let special = [Special::CtaidX, Special::CtaidY, Special::CtaidZ][axis.min(2) as usize];
-        let register = self.code.special(special);
+        let register = self.program_number(axis.min(2) as usize);
         self.scalars.insert(result, register);
         Ok(())
+    }
+
+    /// The number of the program along an axis of the grid.
+    pub(super) fn program_number(&mut self, axis: usize) -> Register {
+        let place = self.code.special([Special::CtaidX, Special::CtaidY, Special::CtaidZ][axis]);
+        if !self.reversed_axes[axis] {
+            return place;
+        }
+        let extent = self.code.special([Special::NctaidX, Special::NctaidY, Special::NctaidZ][axis]);
+        let last = self.code.math(MathOp::Sub, Type::U32, &[extent.into(), Operand::Integer(1)]);
+        self.code.math(MathOp::Sub, Type::U32, &[last.into(), place.into()])
     }
 
     pub(super) fn num_programs(&mut self, result: Value, axis: u8) -> Result<()> {

@@ -15,8 +15,8 @@ impl Lowering<'_> {
         let product = self.layouts.products[&id].clone();
         let scalar = self.scalar_type(result);
         let compute = compute_type(self.scalar_type(lhs), scalar);
-        if let Unit::Warpgroup { n, k } = product.unit {
-            return self.warpgroup_product(id, &product, [n, k]);
+        if let Unit::Warpgroup { .. } = product.unit {
+            return self.warpgroup_product(id, &product);
         }
         let count = self.layouts.set.registers(product.accumulator_id);
         let sums: Vec<Register> = match accumulator {

@@ -40,10 +40,12 @@ mod place;
 mod print;
 mod private;
 mod reduce;
+mod rotation;
 mod scan;
 mod scratch;
 mod shape;
 mod tile;
+mod turns;
 mod wgmma;
 
 use crate::bulk::{Condition, TensorMap};
@@ -78,6 +80,8 @@ pub(crate) struct Lowering<'f> {
     users: Users,
     target: Target,
     options: &'f Options,
+    /// The axes of the grid along which programs are numbered from its end.
+    reversed_axes: [bool; 3],
     module: Module,
     code: Emitter,
     scalars: FxHashMap<Value, Register>,
@@ -91,6 +95,10 @@ pub(crate) struct Lowering<'f> {
     channels: Channels,
     /// The addresses of the tiles of staged loads, as far as they are filled.
     tiles: FxHashMap<OpId, Register>,
+    /// Whether tiles are being filled that nobody has waited for.
+    filling: bool,
+    /// The addresses of the tiles of operands that threads have stored, by their product.
+    stored: FxHashMap<OpId, Register>,
     /// The producers of the loops around, the innermost last.
     producers: Vec<pipeline::Producer>,
     /// The registers in which the loops around carry their values.
@@ -166,6 +174,7 @@ fn lower_within(
         users: Users::new(function),
         target,
         options,
+        reversed_axes: crate::order::reversed_axes(function),
         module: Module::new(target.architecture),
         code: Emitter::new(entry),
         scalars: FxHashMap::default(),
@@ -176,6 +185,8 @@ fn lower_within(
         shared_limit,
         channels,
         tiles: FxHashMap::default(),
+        filling: false,
+        stored: FxHashMap::default(),
         producers: Vec::new(),
         rooms: Vec::new(),
         loop_depth: 0,
@@ -190,6 +201,7 @@ fn lower_within(
     };
     let parameters = lowering.parameters();
     lowering.region(function.body)?;
+    lowering.finish_tiles();
     lowering.code.push(tegula_ptx::Control::Return);
     lowering.finish(name, parameters, resident)
 }
@@ -336,6 +348,7 @@ impl Lowering<'_> {
         let data = function.op(id);
         self.locate(data.span);
         self.wait_for_operands(id);
+        self.finish_tiles_before(id);
         if self.hazards.barrier_before(id) {
             self.barrier();
         }

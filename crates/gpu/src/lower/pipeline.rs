@@ -26,6 +26,8 @@ pub(super) struct Producer {
     rooms: Vec<Registers>,
     /// Whether the iteration that comes next will be.
     alive: Register,
+    /// Of a rotated loop: whether there is an iteration before that.
+    trails: Option<Register>,
     ring: Ring,
     /// The stage that is filled next.
     position: Position,
@@ -70,6 +72,9 @@ impl Lowering<'_> {
             unreachable!("called for loops")
         };
         let plan = Rc::new(plan);
+        if plan.rotation.is_some() {
+            return self.rotated_loop(id, plan);
+        }
         let region = function.region(*body);
         let (&index, carried) = region.args.split_first().expect("a loop has an index");
         let ty = super::element::integer_type(self.element(index));
@@ -83,7 +88,7 @@ impl Lowering<'_> {
         for _ in 0..plan.distance {
             self.produce()?;
         }
-
+        self.finish_tiles();
         let counter = self.code.copy(ty, lower);
         let rest =
             |values: &[Value]| -> Vec<Value> { plan.slice.rest.iter().map(|&place| values[place]).collect() };
@@ -195,7 +200,13 @@ impl Lowering<'_> {
         self.channels.carried_place(op) == Some(place) && self.channels.stays_in_flight(op)
     }
 
-    fn begin_producer(&mut self, id: OpId, plan: &Rc<LoopPlan>, ring: Ring, lower: Register) -> Result<()> {
+    pub(super) fn begin_producer(
+        &mut self,
+        id: OpId,
+        plan: &Rc<LoopPlan>,
+        ring: Ring,
+        lower: Register,
+    ) -> Result<()> {
         let function = self.function;
         let Op::For { upper, step, inits, body, .. } = &function.op(id).op else {
             unreachable!("called for loops")
@@ -209,6 +220,7 @@ impl Lowering<'_> {
         let rooms: Vec<Registers> = needed.iter().map(|&value| self.room_for(value)).collect();
         let sources = self.read_all(&starts, &needed);
         self.assign_all(&rooms, &sources);
+        let trails = plan.rotation.as_ref().map(|_| self.code.truth(false));
         let position = self.first_stage(ring);
         let previous = self.code.copy(Type::U32, position.barriers);
         let sources = self.begin_sources(plan)?;
@@ -224,6 +236,7 @@ impl Lowering<'_> {
             counter,
             rooms,
             alive,
+            trails,
             ring,
             position,
             sources,
@@ -257,7 +270,7 @@ impl Lowering<'_> {
     }
 
     /// Runs the innermost loop's producer slice once: fills a stage, and goes on to the next.
-    fn produce(&mut self) -> Result<()> {
+    pub(super) fn produce(&mut self) -> Result<()> {
         let Some(mut producer) = self.producers.pop() else { return Ok(()) };
         let scalars = std::mem::replace(&mut self.scalars, producer.scalars.clone());
         let blocks = std::mem::replace(&mut self.blocks, producer.blocks.clone());
@@ -279,7 +292,8 @@ impl Lowering<'_> {
         let index = region.args[0];
         let ty = super::element::integer_type(self.element(index));
         if producer.ring.barriers.is_some() {
-            self.copy_stage(&plan, &producer.position, &producer.sources, producer.alive);
+            let (alive, trails) = (producer.alive, producer.trails);
+            self.copy_stage(&plan, &producer.position, &producer.sources, alive, trails);
         }
         if producer.ring.barriers.is_some() && plan.private.is_empty() {
             return self.end_stage(producer, ty, self.scalar(*upper), self.scalar(*step));
@@ -324,6 +338,9 @@ impl Lowering<'_> {
         let stays = self.code.math(MathOp::Not, Type::Pred, &[wraps.into()]);
         let both = self.code.both(Some(goes_on), Some(stays));
         let alive = self.code.both(both, Some(producer.alive)).expect("of two predicates");
+        if let Some(trails) = producer.trails {
+            self.code.assign(trails, producer.alive);
+        }
         self.code.assign(producer.alive, alive);
         self.code.assign(producer.counter, advanced);
         self.advance(producer.ring, &producer.position);
@@ -331,7 +348,7 @@ impl Lowering<'_> {
     }
 
     /// Room for a loop's stages.
-    fn begin_ring(&mut self, plan: &LoopPlan) -> Ring {
+    pub(super) fn begin_ring(&mut self, plan: &LoopPlan) -> Ring {
         let stages = plan.stages();
         let bytes = plan.stage_bytes * stages;
         let is_bulk = !plan.copies.is_empty();
@@ -346,12 +363,12 @@ impl Lowering<'_> {
         Ring { start, stage_bytes: plan.stage_bytes, stages, barriers }
     }
 
-    fn in_stage(&mut self, stage: Register, offset: u32) -> Register {
+    pub(super) fn in_stage(&mut self, stage: Register, offset: u32) -> Register {
         let place = [stage.into(), Operand::Integer(offset.into())];
         if offset == 0 { stage } else { self.code.math(MathOp::Add, Type::U32, &place) }
     }
 
-    fn first_stage(&mut self, ring: Ring) -> Position {
+    pub(super) fn first_stage(&mut self, ring: Ring) -> Position {
         let stage = self.code.copy(Type::U32, ring.start);
         let barriers = self.code.copy(Type::U32, ring.barriers.unwrap_or(ring.start));
         let parity = self.code.copy(Type::B32, Operand::Integer(0));

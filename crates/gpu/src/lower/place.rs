@@ -161,6 +161,15 @@ impl Lowering<'_> {
         self.where_zero(u64::from(self.options.num_warps) * 32 - 1)
     }
 
+    /// Whether this is the first warp of the block: all its lanes see that they have one answer.
+    pub(super) fn is_first_warp(&mut self) -> Register {
+        let bits = self.options.num_warps.ilog2();
+        let terms: Vec<u64> = std::iter::repeat_n(0, 5).chain((0..bits).map(|bit| 1 << bit)).collect();
+        let warp = self.of_warp(&terms);
+        self.code
+            .in_prologue(|code| code.compare(Comparison::Equal, Type::U32, warp.into(), Operand::Integer(0)))
+    }
+
     /// Whether these bits of the thread's number are zero.
     pub(super) fn where_zero(&mut self, mask: u64) -> Register {
         if let Some(&register) = self.places.first_thread.get(&mask) {

@@ -8,7 +8,7 @@ use super::{Lowering, Result};
 use tegula_ir::{Rounding, Scalar, Value};
 use tegula_ptx::{
     Address, Call, Class, Control, ConvertAddress, ExternFunction, Linkage, MathOp, Move, Operand, Register,
-    Space, Special, Store, Type, Variable,
+    Space, Store, Type, Variable,
 };
 
 /// The local memory in which arguments are packed.
@@ -136,8 +136,8 @@ impl Lowering<'_> {
         }
         let text = format!("format{}", self.module.variables.len());
         self.module.variables.push(Variable::text(text.as_str(), format));
+        let programs = [0, 1, 2].map(|axis| self.program_number(axis));
         let code = &mut self.code;
-        let programs = [Special::CtaidX, Special::CtaidY, Special::CtaidZ].map(|axis| code.special(axis));
         let buffer = code.fresh(Class::Bits64);
         code.push(Move::AddressOf { ty: Type::U64, dst: buffer, symbol: ARGUMENTS.into() });
         let mut offset = 0i32;

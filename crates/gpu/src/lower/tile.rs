@@ -7,15 +7,35 @@ use tegula_layout::{Layout, SharedAccess, VectorAccess};
 use tegula_ptx::{AsyncCopy, AsyncGroup, CacheOperator, Fence, Operand, Predicate, Register, Space, Type};
 
 impl Lowering<'_> {
-    /// A staged load that does not run ahead: the tile is filled, and waited for.
+    /// A staged load that does not run ahead: the tile is filled, and waited for; outside of all else, as late as it is read.
     pub(super) fn load_staged(&mut self, id: OpId) -> Result<()> {
         let bytes = self.layouts.tile_of(id).map_or(0, |tile| tile.bytes);
         let base = self.room_for_tile(bytes);
         self.fill(id, base, None)?;
-        self.code.push(AsyncGroup::WaitAll);
-        self.publish_tiles();
         self.tiles.insert(id, base);
+        self.filling = true;
+        if !self.function.region(self.function.body).ops.contains(&id) {
+            self.finish_tiles();
+        }
         Ok(())
+    }
+
+    /// Waits for the tiles that are being filled.
+    pub(super) fn finish_tiles(&mut self) {
+        if std::mem::take(&mut self.filling) {
+            self.code.push(AsyncGroup::WaitAll);
+            self.publish_tiles();
+        }
+    }
+
+    /// Waits for the tiles that are being filled, before an operation that may read them. A loop whose own tiles come without the threads
+    /// asks for those first.
+    pub(super) fn finish_tiles_before(&mut self, id: OpId) {
+        let op = &self.function.op(id).op;
+        let asks_first = self.plan_of_loop(id).is_some_and(|plan| !plan.copies.is_empty());
+        if matches!(op, Op::Dot { .. }) || !op.regions().is_empty() && !asks_first {
+            self.finish_tiles();
+        }
     }
 
     /// A tile with the elements of a value, wherever that is; zeros where its shape is padded.

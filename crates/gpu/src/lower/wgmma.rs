@@ -5,9 +5,9 @@
 
 use super::convert::Reading;
 use super::dot::{accumulator_type, compute_type, mma_type};
-use super::{Lowering, Result};
+use super::{Lowering, Registers, Result};
 use crate::layouts::{
-    Operand as Source, Product, SharedTile, WARPGROUP_ROWS, register_map, warpgroup_operand,
+    Operand as Source, Product, SharedTile, Unit, WARPGROUP_ROWS, register_map, warpgroup_operand,
 };
 use tegula_ir::{Op, OpId, Rounding, Scalar};
 use tegula_layout::{BulkSwizzle, Dim, Layout, SharedAccess, WarpgroupOperand};
@@ -80,26 +80,98 @@ impl Lowering<'_> {
         }
     }
 
-    pub(super) fn warpgroup_product(&mut self, id: OpId, product: &Product, [n, k]: [u64; 2]) -> Result<()> {
+    pub(super) fn warpgroup_product(&mut self, id: OpId, product: &Product) -> Result<()> {
+        let Op::Dot { lhs, rhs, .. } = self.function.op(id).op else { unreachable!("called for products") };
+        if let (Source::Stored { tile, .. }, [_, (right, _)]) = (&product.rhs, product.operands(lhs, rhs)) {
+            let base = self.store_to_tile(right, &tile.layout, tile.bytes)?;
+            self.stored.insert(id, base);
+        }
+        let words = self.left_words(id, product);
+        let carried = self.channels.carried_place(id);
+        let sums = match carried.and_then(|place| Some(self.rooms.last()?[place].clone())) {
+            Some(room) => room,
+            None => self.room_for_sums(id, product),
+        };
+        self.begin_sums(id, product, &sums)?;
+        self.issue_product(id, product, &words, &sums)?;
+        self.produce_after(id)?;
+        self.in_flight.push(self.function.op(id).results[0]);
+        if !self.channels.stays_in_flight(id) || !self.defers {
+            self.finish_products();
+            self.release_after(id);
+        }
+        self.end_product(id, product, &sums)
+    }
+
+    /// The left operand as the instructions take it from registers; nothing if it is in a tile.
+    pub(super) fn left_words(&mut self, id: OpId, product: &Product) -> Vec<Register> {
+        let Op::Dot { lhs, rhs, .. } = self.function.op(id).op else { unreachable!("called for products") };
+        let [(left, source), _] = product.operands(lhs, rhs);
+        let Source::Fragment { layout, .. } = source else { return Vec::new() };
+        let elements = self.fragment(left, layout);
+        self.operand_words(left, &elements)
+    }
+
+    /// Registers for a product's result.
+    pub(super) fn room_for_sums(&mut self, id: OpId, product: &Product) -> Registers {
+        let count = self.layouts.set.registers(product.accumulator_id);
+        let class = super::element::class_of(self.sum_type(id).into());
+        (0..count).map(|_| self.code.fresh(class)).collect()
+    }
+
+    /// Moves what a product adds to where it adds.
+    pub(super) fn begin_sums(&mut self, id: OpId, product: &Product, sums: &Registers) -> Result<()> {
+        let Op::Dot { accumulator: Some(accumulator), .. } = self.function.op(id).op else { return Ok(()) };
+        let (scalar, compute) = (self.scalar_type(accumulator), self.sum_type(id));
+        let mut sources = Vec::new();
+        for &register in self.block(accumulator, product.accumulator_id).iter() {
+            sources.push(self.cast(scalar, compute, Rounding::NearestEven, register)?);
+        }
+        self.assign_all(std::slice::from_ref(sums), &[sources.into()]);
+        Ok(())
+    }
+
+    /// The result of a product that is over.
+    pub(super) fn end_product(&mut self, id: OpId, product: &Product, sums: &Registers) -> Result<()> {
+        let result = self.function.op(id).results[0];
+        let (scalar, compute) = (self.scalar_type(result), self.sum_type(id));
+        let mut registers = Vec::new();
+        for &sum in sums.iter() {
+            registers.push(self.cast(compute, scalar, Rounding::NearestEven, sum)?);
+        }
+        self.define_block(result, product.accumulator_id, registers)
+    }
+
+    fn sum_type(&self, id: OpId) -> Scalar {
+        let data = self.function.op(id);
+        let Op::Dot { lhs, .. } = data.op else { unreachable!("called for products") };
+        compute_type(self.scalar_type(lhs), self.scalar_type(data.results[0]))
+    }
+
+    /// Gives a product to the tensor cores, as a group of its own.
+    pub(super) fn issue_product(
+        &mut self,
+        id: OpId,
+        product: &Product,
+        words: &[Register],
+        sums: &Registers,
+    ) -> Result<()> {
         let Op::Dot { lhs, rhs, accumulator, .. } = self.function.op(id).op else {
             unreachable!("called for products")
         };
-        let result = self.function.op(id).results[0];
+        let Unit::Warpgroup { n, k } = product.unit else { unreachable!("called for products by wgmma") };
         let [(lhs, left_source), (rhs, right_source)] = product.operands(lhs, rhs);
         let (left, right) = (self.scalar_type(lhs), self.scalar_type(rhs));
-        let (scalar, element_bytes) = (self.scalar_type(result), u64::from(left.bytes()));
-        let compute = compute_type(left, scalar);
-        let right_tile = match right_source {
-            Source::Staged { staged, tile } => (tile, staged.axes, self.tiles[&staged.load]),
-            Source::Stored { tile, axes } => {
-                (tile, *axes, self.store_to_tile(rhs, &tile.layout, tile.bytes)?)
-            }
-            _ => unreachable!("the right operand is in a tile"),
-        };
+        let element_bytes = u64::from(left.bytes());
         // The accumulator in the instruction's terms.
         let groups = &match product.transposed {
             true => product.accumulator.permute(&[1, 0]).expect("a matrix has two axes"),
             false => product.accumulator.clone(),
+        };
+        let right_tile = match right_source {
+            Source::Staged { staged, tile } => (tile, staged.axes, self.tiles[&staged.load]),
+            Source::Stored { tile, axes } => (tile, *axes, self.stored[&id]),
+            _ => unreachable!("the right operand is in a tile"),
         };
         let b = self.tile_operand(right_tile, 0, n, element_bytes, groups);
         let mut a = match left_source {
@@ -116,28 +188,8 @@ impl Lowering<'_> {
                 let reading = self.begin_reading(self.tiles[&staged.load], &access, element.into());
                 Left::Reading { reading, words: Vec::new() }
             }
-            Source::Fragment { layout, .. } => {
-                let elements = self.fragment(lhs, layout);
-                Left::Words(self.operand_words(lhs, &elements))
-            }
-            _ => unreachable!("the left operand is in a tile or in registers"),
+            _ => Left::Words(words.to_vec()),
         };
-
-        let carried = self.channels.carried_place(id);
-        let count = self.layouts.set.registers(product.accumulator_id);
-        let class = super::element::class_of(compute.into());
-        let sums = match carried.and_then(|place| Some(self.rooms.last()?[place].clone())) {
-            Some(room) => room,
-            None => (0..count).map(|_| self.code.fresh(class)).collect(),
-        };
-        if let Some(accumulator) = accumulator {
-            let mut sources = Vec::new();
-            for &register in self.block(accumulator, product.accumulator_id).iter() {
-                sources.push(self.cast(scalar, compute, Rounding::NearestEven, register)?);
-            }
-            self.assign_all(std::slice::from_ref(&sums), &[sources.into()]);
-        }
-
         let map = register_map(&product.accumulator);
         let contraction = usize::from(!product.transposed);
         let depth = u64::from(self.function.ty(lhs).shape[contraction]).next_power_of_two();
@@ -193,17 +245,7 @@ impl Lowering<'_> {
             }
         }
         self.code.push(WgmmaControl::Commit);
-        self.produce_after(id)?;
-        self.in_flight.push(result);
-        if !self.channels.stays_in_flight(id) || !self.defers {
-            self.finish_products();
-            self.release_after(id);
-        }
-        let mut registers = Vec::new();
-        for &sum in sums.iter() {
-            registers.push(self.cast(compute, scalar, Rounding::NearestEven, sum)?);
-        }
-        self.define_block(result, product.accumulator_id, registers)
+        Ok(())
     }
 
     /// Loads the words of a fragment, if it is the next of a left operand that threads read from a tile; says whether it is.
