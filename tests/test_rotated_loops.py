@@ -1,4 +1,4 @@
-"""Loops of two products of which the second takes what is computed of the first: for Hopper they are turned, so that both are in flight."""
+"""Loops of two products of which the second takes what is computed of the first: rotated, both are in flight."""
 
 import pytest
 import torch
@@ -19,7 +19,7 @@ def chained(q_ptr, k_ptr, v_ptr, o_ptr, first, last, SCALED: tl.constexpr, BM: t
     v_ptrs = v_ptr + (first + n[:, None]) * D + d[None, :]
     total = tl.zeros((BM, D), tl.float32)
     largest = tl.full((BM,), 1.0, tl.float32)
-    for start in range(first, last, BN):
+    for _ in range(first, last, BN):
         s = tl.dot(q, tl.load(k_ptrs))
         if SCALED:
             larger = tl.maximum(largest, tl.max(tl.abs(s), 1))
@@ -43,7 +43,9 @@ def test_any_number_of_iterations(bounds, warps, BM, BN, scaled):
     q, k, v = q.double(), k.double()[first:last], v.double()[first:last]
     scores = q @ k.t()
     # Scores are rounded to 11 bits on the way, by the largest of their row if they are scaled.
-    sizes = scores.abs() if not scaled else scores.abs().amax(1, keepdim=True).clamp(min=1.0) if last > first else scores
+    sizes = scores.abs()
+    if scaled and last > first:
+        sizes = sizes.amax(1, keepdim=True).clamp(min=1.0)
     bound = sizes.expand_as(scores) @ v.abs() * 2.0**-10 + 1e-4
     assert ((o.double() - scores @ v).abs() <= bound).all()
 

@@ -82,7 +82,7 @@ impl Lowering<'_> {
         self.code.branch(Some(fails(goes_on)), last, self.uniform());
         self.code.assign(counter, advanced);
         let next = self.turn(&rotated, Some(&words))?;
-        self.assign_all(&[words.clone()], &[next.into()]);
+        self.assign_all(std::slice::from_ref(&words), &[next.into()]);
         self.code.branch(None, start, self.uniform());
         self.code.place(last);
         self.open_stage(&rotated);
