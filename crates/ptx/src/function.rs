@@ -228,7 +228,7 @@ pub enum Statement {
 }
 
 impl Statement {
-    fn print(&self, out: &mut Printer) {
+    pub(crate) fn print(&self, out: &mut Printer) {
         match self {
             Statement::Label(label) => out.format(format_args!("$L{}:\n", label.0)),
             Statement::Instruction { guard, instruction } => {

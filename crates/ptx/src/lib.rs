@@ -39,6 +39,7 @@ mod operand;
 mod parse;
 mod printer;
 mod target;
+mod unused;
 
 pub use function::{Call, Function, LaunchBounds, Parameter, PointerFact, Statement};
 pub use instruction::*;

@@ -10,12 +10,21 @@ use crate::{Address, Label, Modifier, Operand, Predicate, Register};
 pub(crate) struct Printer {
     text: String,
     operands: usize,
+    /// The registers written, in order.
+    registers: Vec<Register>,
 }
 
 impl Printer {
     /// The text.
     pub fn finish(self) -> String {
         self.text
+    }
+
+    /// The registers of what is printed, in order.
+    pub fn registers_of(print: impl FnOnce(&mut Printer)) -> Vec<Register> {
+        let mut printer = Printer::default();
+        print(&mut printer);
+        printer.registers
     }
 
     /// Appends text as it is.
@@ -210,7 +219,10 @@ impl Printer {
 
     fn value(&mut self, operand: Operand) -> &mut Printer {
         match operand {
-            Operand::Register(register) => self.format(format_args!("{register}")),
+            Operand::Register(register) => {
+                self.registers.push(register);
+                self.format(format_args!("{register}"))
+            }
             Operand::Integer(value) => self.format(format_args!("{value}")),
             Operand::Float32(bits) => self.format(format_args!("0f{bits:08X}")),
             Operand::Float64(bits) => self.format(format_args!("0d{bits:016X}")),

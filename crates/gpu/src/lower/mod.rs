@@ -218,6 +218,8 @@ impl Lowering<'_> {
         let mut body = self.code.prologue;
         body.append(&mut entry.body);
         entry.body = body;
+        // Of loads that are bulk copies, say, the addresses of elements are not used.
+        entry.drop_unused();
         self.module.functions.push(entry);
         if self.scratch.bytes() > 0 {
             self.module.variables.push(Variable::dynamic_shared(SHARED, SharedTile::ALIGNMENT));
