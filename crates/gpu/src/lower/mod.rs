@@ -107,6 +107,8 @@ pub(crate) struct Lowering<'f> {
     loop_depth: u32,
     /// Whether products of the innermost loop may stay in flight when an iteration ends.
     defers: bool,
+    /// Whether warpgroups take turns with products whose left operand threads read from a tile.
+    takes_turns: bool,
     /// The results of products in flight.
     in_flight: Vec<Value>,
     /// Predicates that are false and true.
@@ -191,6 +193,7 @@ fn lower_within(
         rooms: Vec::new(),
         loop_depth: 0,
         defers: false,
+        takes_turns: false,
         in_flight: Vec::new(),
         truths: [None; 2],
         tensor_maps: Vec::new(),

@@ -104,6 +104,9 @@ impl Lowering<'_> {
         self.assign_all(&rooms, &sources);
         let position = self.first_stage(ring);
         let (start, end) = (self.code.label(), self.code.label());
+        // One turn after the other, each group reads its fragments while the other multiplies.
+        let is_simple = region.ops.iter().all(|&op| function.op(op).op.regions().is_empty());
+        let takes_turns = plan.threads_read && ring.barriers.is_some() && is_simple && self.begin_turns();
         self.code.place(start);
         let goes_on = self.goes_on(counter, upper, step, ty);
         self.code.branch(Some(fails(goes_on)), end, self.uniform());
@@ -125,6 +128,7 @@ impl Lowering<'_> {
         self.scalars.insert(index, counter);
         self.bind_all(&arguments, &rooms)?;
         let outer_defers = std::mem::replace(&mut self.defers, plan.deferred);
+        let outer_turns = std::mem::replace(&mut self.takes_turns, takes_turns);
         self.rooms.push(all_rooms);
         self.loop_depth += 1;
         for (place, &yielded) in region.yields.iter().enumerate() {
@@ -167,6 +171,7 @@ impl Lowering<'_> {
         self.loop_depth -= 1;
         self.rooms.pop();
         self.defers = outer_defers;
+        self.takes_turns = outer_turns;
         self.producers.pop();
         if ring.barriers.is_some() {
             if plan.threads_read {
@@ -186,6 +191,9 @@ impl Lowering<'_> {
         self.code.assign(counter, advanced);
         self.code.branch(Some(fails(wraps)), start, self.uniform());
         self.code.place(end);
+        if takes_turns {
+            self.end_turns();
+        }
         self.finish_products();
         if let Some(barriers) = ring.barriers {
             self.end_barriers(barriers, ring.stages);

@@ -9,6 +9,9 @@
 //! group 1            | products | other work           | products | ...
 //! ```
 //!
+//! So do groups that read a product's left operand from its tile: one reads while the other multiplies (tf32 of 4096 x 4096 x 4096 in tiles of 128 x 128 x 64
+//! on an H200: 316 -> 329 TFLOP/s).
+//!
 //! Group `g` waits at barrier `1 + g` of the block, at which the group before it arrives.
 
 use super::Lowering;

@@ -212,6 +212,10 @@ impl Lowering<'_> {
         }
         self.read_fragment(&mut a, parts[0].fragment, left);
         self.code.push(WgmmaControl::Fence);
+        let takes_turn = self.takes_turns && matches!(a, Left::Reading { .. });
+        if takes_turn {
+            self.take_turn();
+        }
         for (index, part) in parts.iter().enumerate() {
             let (source, transpose_a) = match &a {
                 Left::Tile(a) => {
@@ -243,6 +247,9 @@ impl Lowering<'_> {
             if next {
                 self.code.push(WgmmaControl::Fence);
             }
+        }
+        if takes_turn {
+            self.pass_turn();
         }
         self.code.push(WgmmaControl::Commit);
         Ok(())
