@@ -76,6 +76,7 @@ fn prepared(function: &Function, target: Target, options: &Options) -> Function 
     if !options.copies_in_bulk(target) {
         changed |= tegula_passes::carry_single_pointers(&mut function);
     }
+    changed |= tegula_passes::narrow_floats(&mut function);
     if changed {
         tegula_passes::optimise(&mut function);
     }

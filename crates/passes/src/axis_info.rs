@@ -66,6 +66,11 @@ impl AxisAnalysis {
         AxisAnalysis { infos: analysis.infos }
     }
 
+    /// Whether the function had the value when it was analysed.
+    pub(crate) fn covers(&self, value: Value) -> bool {
+        (value.0 as usize) < self.infos.len()
+    }
+
     /// What is known of a value. A scalar has one dimension, of extent 1.
     pub fn of(&self, value: Value) -> &AxisInfo {
         &self.infos[value.0 as usize]

@@ -7,6 +7,8 @@
 //! %i / 8            %i >> 3              likewise
 //! ```
 //!
+//! A sum counts as one too if dimensions were inserted or repeated since.
+//!
 //! In a loop over `%k`, what is left of `%i` does not change. For targets whose addresses are taken not to wrap around
 //! ([`AxisAnalysis::of_indices`]); not one of the passes of [`crate::optimise`].
 
@@ -38,7 +40,7 @@ impl Simplify<'_> {
         if !is_power || !scalar.is_int() || !self.axis.of(lhs).is_non_negative() {
             return None;
         }
-        if let Some((multiple, rest)) = self.sum_with_multiple(lhs, divisor as u64) {
+        if let Some((multiple, rest)) = self.sum_with_multiple(id, lhs, divisor as u64, before) {
             return Some(match op {
                 BinaryOp::Rem => Op::Binary { op, lhs: rest, rhs },
                 _ => {
@@ -63,15 +65,38 @@ impl Simplify<'_> {
     }
 
     /// The terms of a sum of which the first is a multiple of a number, and neither is negative.
-    fn sum_with_multiple(&self, value: Value, number: u64) -> Option<(Value, Value)> {
+    fn sum_with_multiple(
+        &mut self,
+        id: OpId,
+        value: Value,
+        number: u64,
+        before: &mut Vec<OpId>,
+    ) -> Option<(Value, Value)> {
         let ValueDef::Result { op, .. } = self.function.value(value).def else { return None };
-        let Op::Binary { op: BinaryOp::Add, lhs, rhs } = self.function.op(op).op else { return None };
-        let fits = |value: Value| self.axis.of(value).every().is_multiple_of(number);
-        let positive = [lhs, rhs].iter().all(|&term| self.axis.of(term).is_non_negative());
-        match (fits(lhs), fits(rhs)) {
-            _ if !positive => None,
-            (true, _) => Some((lhs, rhs)),
-            (_, true) => Some((rhs, lhs)),
+        let renamed = self.function.op(op).op.clone();
+        match renamed {
+            Op::Binary { op: BinaryOp::Add, lhs, rhs }
+                if [lhs, rhs].iter().all(|&one| self.axis.covers(one)) =>
+            {
+                let fits = |value: Value| self.axis.of(value).every().is_multiple_of(number);
+                let positive = [lhs, rhs].iter().all(|&term| self.axis.of(term).is_non_negative());
+                match (fits(lhs), fits(rhs)) {
+                    _ if !positive => None,
+                    (true, _) => Some((lhs, rhs)),
+                    (_, true) => Some((rhs, lhs)),
+                    _ => None,
+                }
+            }
+            Op::ExpandDims { value: inner, .. } | Op::Broadcast { value: inner } => {
+                let (multiple, rest) = self.sum_with_multiple(id, inner, number, before)?;
+                let ty = self.function.ty(value).clone();
+                let mut term = |part: Value| {
+                    let mut op = renamed.clone();
+                    op.for_each_operand_mut(|operand| *operand = part);
+                    self.add(id, op, ty.clone(), before)
+                };
+                Some((term(multiple), term(rest)))
+            }
             _ => None,
         }
     }
@@ -120,6 +145,17 @@ mod tests {
         let text = simplified("%8 = rem %7, %2 : <64xi32>");
         assert!(!text.contains("rem") && !text.contains("program_id"), "{text}");
         assert!(text.contains("and"), "{text}");
+    }
+
+    #[test]
+    fn sums_are_found_behind_new_dimensions() {
+        let text = simplified(
+            "%20 = expand_dims %7 axis 1 : <64x1xi32>
+             %21 = splat %1 : <64x1xi32>
+             %22 = rem %20, %21 : <64x1xi32>
+             %8 = reshape %22 : <64xi32>",
+        );
+        assert!(!text.contains("rem") && !text.contains("program_id"), "{text}");
     }
 
     #[test]

@@ -18,9 +18,12 @@ mod fold;
 mod index_arithmetic;
 mod launch_check;
 mod licm;
+mod narrow_floats;
 mod narrow_loads;
+mod ranges;
 mod rebuild;
 mod replacement;
+mod tables;
 mod uniform;
 mod uses;
 
@@ -32,7 +35,10 @@ pub use fold::fold;
 pub use index_arithmetic::simplify_index_arithmetic;
 pub use launch_check::{Launch, LaunchCheck};
 pub use licm::hoist_loop_invariants;
+pub use narrow_floats::narrow_floats;
 pub use narrow_loads::narrow_loads;
+pub use ranges::{Range, Ranges};
+pub use tables::{Table, Tables};
 pub use uniform::LaunchInvariance;
 pub use uses::Uses;
 

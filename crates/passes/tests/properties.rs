@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use tegula_ir::{Builder, Element, Function, Literal, Op, Scalar, Value, arbitrary, verify};
 use tegula_passes::{
     AxisAnalysis, AxisInfo, LaunchInvariance, carry_single_pointers, eliminate_common_subexpressions,
-    eliminate_dead_code, fold, hoist_loop_invariants, optimise,
+    eliminate_dead_code, fold, hoist_loop_invariants, narrow_floats, optimise,
 };
 
 fn choices() -> impl Strategy<Value = Vec<u32>> {
@@ -111,6 +111,7 @@ proptest! {
         check(&choices, |function| { hoist_loop_invariants(function); })?;
         check(&choices, |function| { carry_single_pointers(function); })?;
         check(&choices, |function| { eliminate_dead_code(function); })?;
+        check(&choices, |function| { narrow_floats(function); })?;
     }
 
     #[test]

@@ -72,6 +72,11 @@ impl Lowering<'_> {
                 })
                 .collect();
         }
+        if let Computation::Op(op) = computation
+            && let Some(registers) = self.in_pairs(op, result, &operands, layout)
+        {
+            return Ok(registers);
+        }
         if let Computation::Op(Op::Cast { value, rounding: Rounding::NearestEven }) = computation
             && let Some(registers) = self.narrowed_pairs(*value, result, &operands[0])
         {

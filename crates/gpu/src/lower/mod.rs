@@ -3,7 +3,7 @@
 //! | file | what it lowers |
 //! |---|---|
 //! | `control` | regions, loops and branches |
-//! | `elementwise`, `contraction`, `cast`, `magnitude`, `float8` | arithmetic, comparisons, conversions of numbers |
+//! | `elementwise`, `contraction`, `pairs`, `cast`, `magnitude`, `float8` | arithmetic, comparisons, conversions of numbers |
 //! | `math` | functions of real numbers |
 //! | `shape` | index blocks, splats and what renames or moves elements |
 //! | `convert` | conversions between layouts |
@@ -35,6 +35,7 @@ mod math;
 mod memory;
 mod multiply_add;
 mod pack;
+mod pairs;
 mod pipeline;
 mod place;
 mod print;
