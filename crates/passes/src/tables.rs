@@ -121,7 +121,7 @@ mod tests {
                %5 = broadcast %4 : <16x8xi32>
                %6 = splat %n : <16xi32>
                %7 = add %0, %6 : <16xi32>
-               print \"\" %5, %7
+               print \"\" (%5, %7)
              }",
         )
         .expect("the kernel is read");

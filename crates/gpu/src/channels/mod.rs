@@ -11,7 +11,8 @@
 //! ```
 //!
 //! Loads that do not reach a product's tile, such as of packed weights, have channels as well, in loops that multiply: there each thread
-//! fills and reads places of its own, and need not meet the others.
+//! fills and reads places of its own, and need not meet the others; or, where what it loads is wanted by other threads ([`exchanged`]), all
+//! fill a block that each reads where it wants.
 //!
 //! When threads meet at the start of an iteration, all have left the one before: what its products read is free again, unless they
 //! are still in flight (*deferred*), and then only what the one before that read. So a ring has `distance + 1` stages, or
@@ -19,6 +20,7 @@
 
 mod deferred;
 mod distance;
+mod exchanged;
 mod rotation;
 mod slice;
 
@@ -34,6 +36,7 @@ use deferred::Carried;
 use rotation::Candidate;
 use rustc_hash::FxHashMap;
 use tegula_ir::{Function, Op, OpId, RegionId, Value};
+use tegula_layout::Layout;
 use tegula_passes::AxisAnalysis;
 
 /// How the loops of a function run.
@@ -51,6 +54,8 @@ pub(crate) struct LoopPlan {
     pub tiles: Vec<(OpId, u32)>,
     /// The loads that each thread fetches for itself, each with the place of its elements in a stage.
     pub private: Vec<(OpId, u32)>,
+    /// Those of them that lie as a block that all threads read, with the block's layout.
+    pub exchanged: FxHashMap<OpId, Layout>,
     /// Whether threads read tiles themselves, and not the tensor cores alone.
     pub threads_read: bool,
     /// How the hardware fills the tiles by itself, in their order; empty if threads do.
@@ -220,7 +225,14 @@ impl Found<'_> {
         };
         let tile_bytes = |load: OpId| layouts.tile_of(load).map_or(0, |tile| tile.bytes);
         let tiles: Vec<_> = staged.into_iter().map(|load| place(load, tile_bytes(load))).collect();
-        let private_bytes = |load: OpId| self.private_bytes(load, settings).unwrap_or(0);
+        let exchanged: FxHashMap<OpId, Layout> = private
+            .iter()
+            .filter_map(|&load| Some((load, exchanged::layout(function, layouts, settings.axis, load)?)))
+            .collect();
+        let private_bytes = |load: OpId| match exchanged.get(&load) {
+            Some(layout) => (exchanged::bytes(function, load, layout) as u32).next_multiple_of(16),
+            None => self.private_bytes(load, settings).unwrap_or(0),
+        };
         let private: Vec<_> = private.into_iter().map(|load| place(load, private_bytes(load))).collect();
         stage_bytes = stage_bytes.next_multiple_of(SharedTile::ALIGNMENT);
         let reads = |op: OpId| {
@@ -242,6 +254,7 @@ impl Found<'_> {
             slice,
             tiles,
             private,
+            exchanged,
             threads_read,
             copies,
             stage_bytes,

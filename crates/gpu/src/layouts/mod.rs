@@ -19,7 +19,7 @@ mod text;
 mod tile;
 mod warpgroup;
 
-pub(crate) use coalesce::{element_bytes, vector_access};
+pub(crate) use coalesce::{access_order, element_bytes, vector_access};
 pub(crate) use product::{Operand, Product, Unit};
 pub(crate) use set::{LayoutId, LayoutSet, register_map, without_axis};
 pub(crate) use tile::{SharedTile, is_zero, warpgroup_operand};

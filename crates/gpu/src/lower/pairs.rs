@@ -25,7 +25,7 @@ use tegula_ptx::{Class, Lop3, MathOp, Operand, Permute, Register, Type};
 const LOWER_HALVES: i64 = 0x5410;
 
 /// What `lop3` computes: `(a & b) | c`.
-const AND_OR: u8 = 0xf0 & 0xcc | 0xaa;
+const AND_OR: u8 = (0xf0 & 0xcc) | 0xaa;
 
 /// A format of 16 bits.
 struct Format {
@@ -61,7 +61,7 @@ impl Format {
 }
 
 fn both_halves(half: i64) -> i64 {
-    half << 16 | half
+    (half << 16) | half
 }
 
 /// The same field of bits for all elements: what is shifted, by how much, and the mask.
@@ -210,7 +210,7 @@ impl Lowering<'_> {
             return None;
         }
         if above.iter().all(is_byte) && bits <= 8 {
-            let bytes = below.iter().zip(above).map(|(below, above)| below / 8 | (above / 8 + 4) << 8);
+            let bytes = below.iter().zip(above).map(|(below, above)| (below / 8) | ((above / 8 + 4) << 8));
             let selector = self.selector(bytes.collect(), selectors)?;
             return Some(self.chosen_bytes([low, high], selector));
         }
@@ -220,11 +220,11 @@ impl Lowering<'_> {
             return None;
         }
         let zero = 4;
-        let bytes = below.iter().map(|below| below / 8 | zero << 4 | zero << 8 | zero << 12);
+        let bytes = below.iter().map(|below| (below / 8) | (zero << 4) | (zero << 8) | (zero << 12));
         let selector = self.selector(bytes.collect(), selectors)?;
         let nothing = self.code.copy(Type::B32, Operand::Integer(0));
         let byte = self.chosen_bytes([low, nothing], selector);
-        let factor = Operand::Integer(1 | 1 << (16 - distance));
+        let factor = Operand::Integer(1 | (1 << (16 - distance)));
         Some(self.code.multiply(Type::U32, byte.into(), factor))
     }
 

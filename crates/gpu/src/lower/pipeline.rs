@@ -119,6 +119,8 @@ impl Lowering<'_> {
         }
         if !plan.tiles.is_empty() && ring.barriers.is_none() {
             self.publish_tiles();
+        } else if !plan.exchanged.is_empty() {
+            self.barrier();
         }
         self.scratch.forget();
         for &(load, offset) in &plan.tiles {
@@ -145,7 +147,10 @@ impl Lowering<'_> {
             if let Some(&(_, offset)) = plan.private.iter().find(|(load, _)| *load == op) {
                 self.locate(function.op(op).span);
                 let base = self.in_stage(position.stage, offset);
-                self.read_private(op, base)?;
+                match plan.exchanged.get(&op) {
+                    Some(block) => self.read_exchanged(op, base, block)?,
+                    None => self.read_private(op, base)?,
+                }
                 continue;
             }
             if plan.slice.only.contains(&op) {
@@ -321,7 +326,10 @@ impl Lowering<'_> {
                 (None, Some((load, offset))) => {
                     self.locate(function.op(load).span);
                     let base = self.in_stage(producer.position.stage, offset);
-                    self.fetch_private(load, base, producer.alive)?;
+                    match plan.exchanged.get(&load) {
+                        Some(block) => self.copy_to(load, base, Some(producer.alive), block)?,
+                        None => self.fetch_private(load, base, producer.alive)?,
+                    }
                 }
                 (None, None) => self.op(op)?,
             }

@@ -1,11 +1,14 @@
 //! Loads that each thread fetches ahead for itself: by `cp.async` to places of its own in shared memory, which it reads when they are due.
 //!
+//! Where other threads want what a thread fetches, it copies to a block instead, which is read once all have met.
+//!
 //! The places of one instruction's vectors are neighbours, so neither access has bank conflicts. No thread reads what another
 //! wrote: a thread waits for its own copies alone.
 
 use super::emit::holds;
 use super::{Lowering, Result};
 use tegula_ir::{Op, OpId};
+use tegula_layout::{Layout, SharedAccess};
 use tegula_ptx::{Address, AsyncCopy, CacheOperator, Operand, Register, Space, Type};
 
 impl Lowering<'_> {
@@ -66,6 +69,21 @@ impl Lowering<'_> {
         let registers: Option<Vec<Register>> = registers.into_iter().collect();
         let registers = registers.expect("canonical layouts have no copies, so vectors cover all registers");
         self.define_block(result, layout, registers)
+    }
+
+    /// Reads what was fetched for a load to a block at `base`, in all layouts in which it is wanted.
+    pub(super) fn read_exchanged(&mut self, id: OpId, base: Register, block: &Layout) -> Result<()> {
+        let result = self.function.op(id).results[0];
+        let element = self.element(result);
+        let mut wanted = self.layouts.wanted[result.0 as usize].clone();
+        wanted.extend(self.layouts.home_of(result).filter(|home| !wanted.contains(home)));
+        for target in wanted {
+            let access = SharedAccess::new(self.layouts.set.get(target), block, element.bytes() * 8);
+            let access = access.or_else(|error| self.refuse(&format!("a load of a loop ({error})")))?;
+            let registers = self.load_shared(base, &access, element);
+            self.blocks.insert((result, target), registers);
+        }
+        Ok(())
     }
 
     fn own_place(&mut self, base: Register, bytes: u64) -> Register {

@@ -72,6 +72,20 @@ impl Lowering<'_> {
     /// Copies what a staged load reads to the tile at `base`, in the background if the addresses allow; nothing if `alive` is false.
     /// What is masked becomes zero.
     pub(super) fn fill(&mut self, id: OpId, base: Register, alive: Option<Register>) -> Result<()> {
+        match self.layouts.tile_of(id).map(|tile| tile.layout.clone()) {
+            Some(tile) => self.copy_to(id, base, alive, &tile),
+            None => self.refuse("a load without a tile"),
+        }
+    }
+
+    /// As [`Lowering::fill`], of a load that lies as the layout `tile` says.
+    pub(super) fn copy_to(
+        &mut self,
+        id: OpId,
+        base: Register,
+        alive: Option<Register>,
+        tile: &Layout,
+    ) -> Result<()> {
         let function = self.function;
         let data = function.op(id);
         let Op::Load { pointer, mask, .. } = &data.op else { unreachable!("only loads are staged") };
@@ -81,9 +95,9 @@ impl Lowering<'_> {
         let masks = mask.map(|mask| self.block(mask, layout));
         let inside = self.inside(layout, &function.ty(*pointer).shape);
         let access = self.vectors(layout, *pointer, *mask)?;
-        let tile = self.layouts.tile_of(id).map(|tile| tile.layout.clone());
-        let to_offset = tile.and_then(|tile| self.layouts.set.get(layout).then(&tile).ok());
-        let Some(to_offset) = to_offset else { return self.refuse("a tile of another shape") };
+        let Ok(to_offset) = self.layouts.set.get(layout).then(tile) else {
+            return self.refuse("a tile of another shape");
+        };
         let access = consecutive(&to_offset, access);
         let owner = self.is_owner(layout);
         let alive = self.code.both(alive, owner).map(holds);
