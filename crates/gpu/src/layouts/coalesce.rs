@@ -1,7 +1,8 @@
 //! The layouts of memory operations: consecutive threads on consecutive addresses, up to 16 bytes each.
 //!
-//! All operations of one shape that follow memory in the same order share the widest vector that one of them can use, so that
-//! what is loaded is stored without a conversion: a copy from fp16 to fp32 loads 8 elements at once and stores 4 twice.
+//! All operations of one region and one shape that follow memory in the same order share the widest vector that one of them can use, so that
+//! what is loaded is stored without a conversion: a copy from fp16 to fp32 loads 8 elements at once and stores 4 twice. What a loop loads
+//! does not follow what is stored after it: there a conversion costs little, and neighbouring threads had better read neighbours.
 
 use super::{Assignment, LayoutId};
 use rustc_hash::FxHashMap;
@@ -54,13 +55,13 @@ pub(crate) fn memory_operands(op: &Op) -> Option<(Value, Option<Value>)> {
 pub(super) fn anchor_memory(function: &Function, axis: &AxisAnalysis, assignment: &mut Assignment) {
     let mut accesses = Vec::new();
     collect(function, function.body, axis, &mut accesses);
-    let mut widest: FxHashMap<(Shape, Vec<u8>), u64> = FxHashMap::default();
+    let mut widest: FxHashMap<(RegionId, Shape, Vec<u8>), u64> = FxHashMap::default();
     for access in &accesses {
-        let vector = widest.entry((access.shape.clone(), access.order.clone())).or_insert(1);
+        let vector = widest.entry(access.key()).or_insert(1);
         *vector = access.vector.max(*vector);
     }
     for access in accesses {
-        let vector = widest[&(access.shape.clone(), access.order.clone())];
+        let vector = widest[&access.key()];
         let least = access.vector.min(access.word).max(1);
         let layout: LayoutId = assignment.set.blocked(&access.shape, &access.order, vector, least);
         assignment.work.insert(access.op, layout);
@@ -69,6 +70,7 @@ pub(super) fn anchor_memory(function: &Function, axis: &AxisAnalysis, assignment
 
 struct Access {
     op: OpId,
+    region: RegionId,
     shape: Shape,
     /// The axes from the fastest in memory to the slowest.
     order: Vec<u8>,
@@ -76,6 +78,13 @@ struct Access {
     vector: u64,
     /// Elements of four bytes, the least that is copied in the background.
     word: u64,
+}
+
+impl Access {
+    /// What accesses have in common that share a vector.
+    fn key(&self) -> (RegionId, Shape, Vec<u8>) {
+        (self.region, self.shape.clone(), self.order.clone())
+    }
 }
 
 fn collect(function: &Function, region: RegionId, axis: &AxisAnalysis, accesses: &mut Vec<Access>) {
@@ -95,7 +104,7 @@ fn collect(function: &Function, region: RegionId, axis: &AxisAnalysis, accesses:
         let fastest = order[0] as usize;
         let vector = u64::from(info.vector_width(fastest)).min(VECTOR_BYTES / bytes);
         let word = WORD_BYTES / bytes;
-        accesses.push(Access { op, shape: ty.shape.clone(), order, vector, word });
+        accesses.push(Access { op, region, shape: ty.shape.clone(), order, vector, word });
     }
 }
 
