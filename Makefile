@@ -44,7 +44,7 @@ python-tests: $(VENV)/.installed $(VENV)/.test-tools
 	TEGULA_BINARY=$(abspath $(TARGET))/debug/tegula $(BIN)/python -m pytest tests
 
 # Kernels through the GPU back end and the simulator: the language case by case, and other tests that speak of results.
-SIMULATED := tests/conformance $(addprefix tests/test_,$(addsuffix .py,aggregates arguments atomic_access autotune bessel bulk_copies inline_assembly operands \
+SIMULATED := tests/conformance $(addprefix tests/test_,$(addsuffix .py,aggregates arguments atomic_access autotune bessel bulk_copies inline_assembly operands packed_weights \
 	returned_constants rotated_loops simulator sort textbook))
 
 simulator-tests: $(VENV)/.installed $(VENV)/.test-tools
