@@ -120,9 +120,12 @@ impl Placement {
     }
 }
 
-/// Whether a tensor on the CPU is a mistake: torch computes on a GPU, and nobody has chosen the CPU.
+/// Whether a tensor on the CPU is a mistake: a GPU was chosen, or torch computes on one, and nobody has chosen the CPU.
 pub fn expects_gpu_tensors(py: Python<'_>, forced: Option<Target>) -> PyResult<bool> {
-    Ok(forced.is_none() && arrays::torch_uses_cuda(py)?)
+    match forced {
+        Some(target) => Ok(matches!(target, Target::Cuda(_))),
+        None => arrays::torch_uses_cuda(py),
+    }
 }
 
 /// Where a launch runs whose arrays are at `place`; without arrays, where torch would compute. `forced` is what [`forced`] says.

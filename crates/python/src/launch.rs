@@ -84,12 +84,12 @@ fn run<'py>(
             Err(error) => Err(errors::with_note(py, error, || called_with(kernel, &bound))),
         };
     }
-    let placement = device::of_launch(py, forced, place)?;
     if let Some(index) = arguments.cpu_tensor
         && device::expects_gpu_tensors(py, forced)?
     {
-        return Err(tensor_of_the_cpu(kernel, index, bound[index]));
+        return Err(tensor_of_the_cpu(kernel, index, bound[index], forced));
     }
+    let placement = device::of_launch(py, forced, place)?;
     let compiled =
         find_or_compile(kernel, &arguments, &bound, placement.target(), options, Reader::Compiler)?;
     let grid = resolve()?;
@@ -153,10 +153,19 @@ fn named<'py>(
     Ok(meta)
 }
 
-fn tensor_of_the_cpu(kernel: &Bound<'_, JITFunction>, index: usize, tensor: &Bound<'_, PyAny>) -> PyErr {
+fn tensor_of_the_cpu(
+    kernel: &Bound<'_, JITFunction>,
+    index: usize,
+    tensor: &Bound<'_, PyAny>,
+    forced: Option<Target>,
+) -> PyErr {
     let function = kernel.get();
+    let reason = match forced {
+        Some(target) => format!("but {} is {target}", Target::VARIABLE),
+        None => "and this program computes on a GPU".to_owned(),
+    };
     let error = PyValueError::new_err(format!(
-        "it is on the cpu, and this program computes on a GPU: move it there by `.cuda()`, or choose the CPU for kernels by {}=cpu or \
+        "it is on the cpu, {reason}: move it there by `.cuda()`, or choose the CPU for kernels by {}=cpu or \
          `tegula.knobs.runtime.target = \"cpu\"`",
         Target::VARIABLE
     ));
