@@ -214,6 +214,17 @@ def test_bound(kernels, name, dtype):
             assert_close(result, value, dtype, bound, floor, f"{name}{tuple(map(float, arguments))}")
 
 
+def test_erfcx_to_where_it_overflows(kernels):
+    x = np.concatenate([np.linspace(-26.55, -26.75, 401), [-27.0, -40.0, -1e200, -1.7e308]])
+    bound, floor = BOUNDS["erfcx"]["float64"], BOUNDS["erfcx"]["floor"]
+    for argument, result in zip(x, evaluate(kernels, "erfcx", x), strict=False):
+        if argument < -30:
+            assert result == np.inf
+        else:
+            value = exact(UNARY["erfcx"][0], mpmath.mpf(float(argument)))
+            assert_close(result, value, "float64", bound, floor, f"erfcx({argument})")
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", INVERSES)
 def test_bound_of_inverse(kernels, name, dtype):

@@ -246,7 +246,8 @@ def erfcx(x):
     inside = tl.minimum(wide, 10.0)
     square = inside * inside
     error = tl.fma(inside, inside, -square)
-    exponential = tl.exp(tl.minimum(square, 709.0))
+    # Finite, so that no error is multiplied with infinity; where it is cut off, twice as much is infinite.
+    exponential = tl.exp(tl.minimum(square, 709.7))
     near = (exponential + exponential * error) * tl.extra.libdevice.erfc(inside)
     near = tl.where(inside < -26.7, float("inf"), near)
     outside = tl.maximum(wide, 10.0)
